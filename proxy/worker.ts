@@ -73,7 +73,7 @@ logOutages({ commands, subscriber, feed: feedRedis }, log, limits)
 
 const servers = new KnownServers(commands, limits, fault('redis_identity_unknown'))
 const access = accessLogOf(config, log, limits)
-const traces = newTracer(config, { limits, log, instance: owner, onCount: (...spans) => metrics.noteSpans(...spans) })
+const traces = newTracer(config, { limits, log, instance: owner, metrics: () => metrics })
 const metrics = new RequestMetrics(limits, access, traces)
 const slowProviders = new SlowProviders(metrics.models.counts, log, limits)
 const { busKeys } = config

@@ -50,6 +50,7 @@ function newTracer(ratio: number, onBatch: (lines: readonly string[]) => void): 
   const queue = new SpanQueue({
     spansMax: 65_536,
     batchSpansMax: BATCH_SPANS,
+    batchContentBytesMax: TRACE_LIMITS.traceContentBatchBytesMax,
     delayMs: 10,
     stopMs: 0,
     send: (lines) => {
@@ -82,7 +83,14 @@ export async function addTraces(bench: Bench): Promise<void> {
   await new Promise(setImmediate)
   assert.equal(batch.length, BATCH_SPANS / 2)
   const records = `[${batch.join(',')}]`
-  const task = { records, resource: [['service.name', 'sluice']], version: '0', scheme: 'http' } as const
+  const task = {
+    records,
+    contents: [],
+    contentBytesMax: TRACE_LIMITS.traceContentBytesMax,
+    resource: [['service.name', 'sluice']],
+    version: '0',
+    scheme: 'http',
+  } as const
   assert.ok(encodeSpans(task).length > 0)
   bench.add('a request without a trace (the stand-in for a request alone)', () => {
     newExchange()

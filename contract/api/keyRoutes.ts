@@ -16,6 +16,9 @@ export const keySettings = (limits: ContractLimits) => ({
   tools: textList('tool ids', '^[a-z0-9][a-z0-9_.-]*$', limits.toolsPerKeyMax),
   no_logs: flag('no-logs mode'),
   private_tier: flag('private tier'),
+  capture_content: flag(
+    'whether traces may have the content of requests and answers, where the proxy captures any; not on the private tier',
+  ),
   allow_retention: flagOrNone(
     'whether providers and tools that keep data may serve requests that do not say so themselves',
   ),

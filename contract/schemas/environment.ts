@@ -80,6 +80,7 @@ export interface Variables {
   readonly OTEL_TRACES_SAMPLER: TracesSampler
   readonly OTEL_TRACES_SAMPLER_ARG: string
   readonly OTEL_SDK_DISABLED?: string
+  readonly OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' | 'false'
   readonly OTEL_BSP_MAX_QUEUE_SIZE: number
   readonly OTEL_BSP_MAX_EXPORT_BATCH_SIZE: number
   readonly OTEL_BSP_SCHEDULE_DELAY: number

@@ -6,7 +6,7 @@ import { epochKey, keyRecordKey, shardOf } from './redisKeys.ts'
  * The form of the key records in Redis. It has another number whenever a field is added to KeyRecord or the messages in it, so
  * that no process reads a record of a control that did not know the field; a test names those fields.
  */
-export const KEY_RECORD_FORM = 2
+export const KEY_RECORD_FORM = 3
 
 /** The place of a key's record in Redis. Hashes act as credentials on the bus, so that the name has a hash of the hash. */
 export interface KeptKey {

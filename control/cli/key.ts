@@ -33,6 +33,7 @@ function keyJson(key: ApiKey) {
     tools: key.tools,
     no_logs: key.noLogs,
     private_tier: key.privateTier,
+    capture_content: key.captureContent,
     allow_retention: key.allowRetention,
     can_transfer: key.canTransfer,
     platform: key.isPlatform,
@@ -49,6 +50,7 @@ function keyText(key: ApiKey): string {
   const modes = [
     key.noLogs && 'no-logs',
     key.privateTier && 'private tier',
+    key.captureContent && 'content in traces',
     key.allowRetention !== null && (key.allowRetention ? 'retention allowed' : 'retention refused'),
     !key.canTransfer && 'no transfers',
     key.isPlatform && 'platform',

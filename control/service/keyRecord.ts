@@ -41,6 +41,7 @@ export function keyRecordOf(
     tools: [...key.tools],
     noLogs: key.noLogs,
     privateTier: key.privateTier,
+    captureContent: key.captureContent,
     allowRetention: key.allowRetention ?? defaultRetention ?? false,
     requestsPerMinute: key.requestsPerMinute,
     expiresAtMs: key.expiresAtMs ?? 0,

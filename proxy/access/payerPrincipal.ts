@@ -24,6 +24,7 @@ export function payerPrincipal(payer: Address): Principal {
     tools: null,
     noLogs: false,
     privateTier: false,
+    capturesContent: false,
     allowRetention: false,
     agent: null,
     platform: null,

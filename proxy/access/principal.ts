@@ -40,6 +40,8 @@ export interface Principal {
   readonly tools: ReadonlySet<string> | null
   readonly noLogs: boolean
   readonly privateTier: boolean
+  /** Traces may have the content of its requests, where the proxy captures any. */
+  readonly capturesContent: boolean
   /** The key or its account has opted in to providers and tools that keep data, for requests that do not decide it. */
   readonly allowRetention: boolean
   /** From accountKeys. */
@@ -84,6 +86,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: AccessLimits): Pri
     tools: record.tools.length === 0 ? null : new Set(record.tools),
     noLogs: record.noLogs,
     privateTier: record.privateTier,
+    capturesContent: record.captureContent && !record.noLogs && !record.privateTier,
     allowRetention: record.allowRetention,
     keys: accountKeys(record.shard, record.accountId, record.keyId),
     ids: new FixedArguments(record.accountId, record.keyId),

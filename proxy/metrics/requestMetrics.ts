@@ -69,6 +69,10 @@ export const COUNTERS = {
     label: 'outcome',
     values: ['exported', 'dropped', 'failed'],
   },
+  contentsDropped: {
+    name: 'sluice_trace_contents_dropped_total',
+    help: 'Requests whose content is not in their span because too much content waited for its export',
+  },
   refusalRecords: {
     name: 'sluice_refusal_records_total',
     help: 'Records of refused requests for `sluice explain`, by what became of them: written, dropped beyond their bounds, or failed at Redis',
@@ -170,6 +174,10 @@ export class RequestMetrics {
 
   noteSpans(outcome: keyof RequestCounters['spans'], spans: number): void {
     this.counters.spans[outcome] += spans
+  }
+
+  noteContentDropped(): void {
+    this.counters.contentsDropped++
   }
 
   /** @returns whether it is the provider's first */

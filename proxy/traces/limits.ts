@@ -18,6 +18,14 @@ export const TRACE_LIMITS = {
   traceRetryMs: 1_000,
   /** The answer of a receiver that is read, in bytes. */
   traceAnswerBytesMax: 65_536,
+  /** The input of a request in its span, and its output, in bytes each; longer input is left out, longer output cut. */
+  traceContentBytesMax: 65_536,
+  /** The body of a request, and its answer, that are kept for their content, in bytes each: JSON, events and images make them longer than it. */
+  traceContentRawBytesMax: 524_288,
+  /** All content that a process keeps until it is exported, in bytes; beyond it, content is dropped. */
+  traceContentQueueBytesMax: 16_777_216,
+  /** Content of one export, in bytes; one request may have more. */
+  traceContentBatchBytesMax: 4_194_304,
 } as const
 
 export type TraceLimits = LimitsOf<typeof TRACE_LIMITS>

@@ -3,10 +3,12 @@ import { buildLabels } from '../../contract/std/buildInfo.ts'
 import { OutageLog } from '../../contract/std/outageLog.ts'
 import { WorkerPool } from '../../workers/pool.ts'
 import { logEvent } from '../logEvents.ts'
+import type { RequestMetrics } from '../metrics/requestMetrics.ts'
+import { ContentMemory } from './content/contentMemory.ts'
 import type { TraceLimits } from './limits.ts'
 import { samplerOf } from './sampler.ts'
 import type { TraceSettings } from './settings.ts'
-import { type SpanOutcome, SpanQueue } from './spanQueue.ts'
+import { SpanQueue } from './spanQueue.ts'
 import type { ExportResult, ExportTask } from './thread/exportTask.ts'
 import { Tracer } from './tracer.ts'
 
@@ -24,13 +26,14 @@ export interface TracerParts {
   readonly log: Logger
   /** The name of the process among those of the installation. */
   readonly instance: string
-  readonly onCount: (outcome: SpanOutcome, spans: number) => void
+  /** Asked when there is something to count: they are made after the tracer, which they record to. */
+  readonly metrics: () => Pick<RequestMetrics, 'noteSpans' | 'noteContentDropped'>
 }
 
 /** The traces that the settings ask for. Their spans are made and posted in one thread, which starts with the first ones. */
 export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts: TracerParts): Tracer | undefined {
   if (settings === undefined) return undefined
-  const { limits, log, instance, onCount } = parts
+  const { limits, log, instance, metrics } = parts
   const { url, headers, certificates, gzip, timeoutMs } = settings
   const outage = new OutageLog(
     {
@@ -48,7 +51,7 @@ export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts:
     onFault: (error) => outage.failed('thread', error),
   })
   const { version } = buildLabels()
-  const task: Omit<ExportTask, 'records'> = {
+  const task: Omit<ExportTask, 'records' | 'contents'> = {
     target: {
       url,
       headers,
@@ -68,16 +71,22 @@ export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts:
     ],
     version,
     scheme: publicUrl.startsWith('https:') ? 'https' : 'http',
+    contentBytesMax: limits.traceContentBytesMax,
   }
   const queue = new SpanQueue({
     spansMax: settings.queueSpansMax,
     batchSpansMax: settings.batchSpansMax,
+    batchContentBytesMax: limits.traceContentBatchBytesMax,
     delayMs: settings.delayMs,
     stopMs: limits.traceStopMs,
-    send: (lines) => pool.runFile<ExportTask, ExportResult>(TASK_FILE, { ...task, records: `[${lines.join(',')}]` }),
+    send: (lines, contents) => {
+      const records = `[${lines.join(',')}]`
+      return pool.runFile<ExportTask, ExportResult>(TASK_FILE, { ...task, records, contents })
+    },
     close: () => pool.close(),
-    onCount,
+    onCount: (...spans) => metrics().noteSpans(...spans),
     outage,
   })
-  return new Tracer(samplerOf(settings.sampler, settings.ratio), queue, limits)
+  const memory = settings.capturesContent ? new ContentMemory(limits, () => metrics().noteContentDropped()) : undefined
+  return new Tracer(samplerOf(settings.sampler, settings.ratio), queue, limits, memory)
 }

@@ -1,3 +1,4 @@
+import type { RequestContent } from './content/requestContent.ts'
 import type { Sampler } from './sampler.ts'
 import type { AttemptTarget } from './thread/attemptTarget.ts'
 import { type ParentContext, writeTraceParent } from './traceContext.ts'
@@ -56,6 +57,8 @@ export class RequestTrace {
   readonly attempts: AttemptTrace[] = []
   /** Of the error that the client was answered; 0 for none. */
   errorStatus = 0
+  /** Absent for a request whose content is not captured, as most are. */
+  content: RequestContent | undefined
   private id = ''
   private begun = 0
   private readonly arrivedAt: number

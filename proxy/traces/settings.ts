@@ -21,6 +21,8 @@ export interface TraceSettings {
   readonly queueSpansMax: number
   readonly batchSpansMax: number
   readonly delayMs: number
+  /** Spans of keys that say so have the content of their requests. */
+  readonly capturesContent: boolean
 }
 
 type OtelVariables = Pick<Variables, Extract<keyof Variables, `OTEL_${string}`>>
@@ -56,6 +58,7 @@ export function traceSettingsOf(variables: OtelVariables): TraceSettings | undef
     queueSpansMax,
     batchSpansMax: Math.min(variables.OTEL_BSP_MAX_EXPORT_BATCH_SIZE, queueSpansMax),
     delayMs: variables.OTEL_BSP_SCHEDULE_DELAY,
+    capturesContent: variables.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true',
   }
 }
 

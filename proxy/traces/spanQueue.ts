@@ -1,4 +1,6 @@
 import type { OutageLog } from '../../contract/std/outageLog.ts'
+import type { RequestContent } from './content/requestContent.ts'
+import type { RawContent } from './thread/content/rawContent.ts'
 import type { ExportResult } from './thread/exportTask.ts'
 
 /** The end of a span: dropped is before its export, failed at the receiver. */
@@ -9,12 +11,14 @@ export interface SpanQueueOptions {
   readonly spansMax: number
   /** Spans of one export. */
   readonly batchSpansMax: number
+  /** Content of one export, in bytes; one request may have more. */
+  readonly batchContentBytesMax: number
   /** How long spans are gathered, in milliseconds. */
   readonly delayMs: number
   /** How long a process that stops waits for exports, in milliseconds. */
   readonly stopMs: number
-  /** Exports records, which are lines of JSON; called again only after it has ended. */
-  readonly send: (lines: readonly string[]) => Promise<ExportResult>
+  /** Exports records, which are lines of JSON, with their contents, or [] for none; called again only after it has ended. */
+  readonly send: (lines: readonly string[], contents: readonly (RawContent | null)[]) => Promise<ExportResult>
   readonly close: () => Promise<void>
   readonly onCount: (outcome: SpanOutcome, spans: number) => void
   readonly outage: Pick<OutageLog, 'failed' | 'works'>
@@ -23,6 +27,7 @@ export interface SpanQueueOptions {
 interface Waiting {
   readonly line: string
   readonly spans: number
+  readonly content: RequestContent | undefined
 }
 
 const RECEIVER = 'receiver'
@@ -32,6 +37,7 @@ export class SpanQueue {
   private readonly options: SpanQueueOptions
   private waiting: Waiting[] = []
   private waitingSpans = 0
+  private waitingBytes = 0
   private sendingSpans = 0
   private timer: NodeJS.Timeout | undefined
   private sending: Promise<void> | undefined
@@ -48,12 +54,23 @@ export class SpanQueue {
     this.options.onCount('dropped', spans)
   }
 
-  /** Takes the record of a request, for which there is room. @param spans that it becomes */
-  add(line: string, spans: number): void {
-    this.waiting.push({ line, spans })
+  /**
+   * Takes the record of a request, for which there is room.
+   * @param spans that it becomes
+   * @param content whose answer has ended; it is released once it is exported
+   */
+  add(line: string, spans: number, content?: RequestContent): void {
+    this.waiting.push({ line, spans, content })
     this.waitingSpans += spans
-    if (this.waitingSpans >= this.options.batchSpansMax) this.begin()
+    this.waitingBytes += content?.bytes ?? 0
+    if (this.isBatch) this.begin()
     else this.timer ??= setTimeout(() => this.begin(), this.options.delayMs)
+  }
+
+  /** As much waits as one export takes. */
+  private get isBatch(): boolean {
+    const { batchSpansMax, batchContentBytesMax } = this.options
+    return this.waitingSpans >= batchSpansMax || this.waitingBytes >= batchContentBytesMax
   }
 
   /** Exports what waits, for a bounded time. */
@@ -87,31 +104,38 @@ export class SpanQueue {
       this.sending = undefined
       this.sendingSpans = 0
       // Others came meanwhile.
-      if (this.waitingSpans >= this.options.batchSpansMax) this.begin()
+      if (this.isBatch) this.begin()
       else if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.begin(), this.options.delayMs)
     })
   }
 
   /** At least one record, however many spans it has. */
-  private takeBatch(): readonly string[] {
+  private takeBatch(): readonly Waiting[] {
+    const { batchSpansMax, batchContentBytesMax } = this.options
     let count = 0
     let spans = 0
+    let bytes = 0
     for (const one of this.waiting) {
-      if (count > 0 && spans + one.spans > this.options.batchSpansMax) break
+      const more = one.content?.bytes ?? 0
+      if (count > 0 && (spans + one.spans > batchSpansMax || bytes + more > batchContentBytesMax)) break
       spans += one.spans
+      bytes += more
       count++
     }
-    const lines = this.waiting.splice(0, count).map(({ line }) => line)
     this.waitingSpans -= spans
+    this.waitingBytes -= bytes
     this.sendingSpans = spans
-    return lines
+    return this.waiting.splice(0, count)
   }
 
-  private async send(lines: readonly string[]): Promise<void> {
+  private async send(batch: readonly Waiting[]): Promise<void> {
     const { onCount, outage } = this.options
     const spans = this.sendingSpans
+    const lines = batch.map(({ line }) => line)
+    const hasContent = batch.some(({ content }) => content !== undefined)
+    const contents = hasContent ? batch.map(({ content }) => content?.raw ?? null) : []
     try {
-      const { rejectedSpans, failure } = await this.options.send(lines)
+      const { rejectedSpans, failure } = await this.options.send(lines, contents)
       if (failure !== undefined) throw new Error(failure)
       const rejected = Math.min(rejectedSpans, spans)
       onCount('exported', spans - rejected)
@@ -120,6 +144,8 @@ export class SpanQueue {
     } catch (error) {
       onCount('failed', spans)
       outage.failed(RECEIVER, error)
+    } finally {
+      for (const { content } of batch) content?.release()
     }
   }
 }

@@ -1,5 +1,7 @@
 import { CLIENT_GONE } from '../../contract/money/receiptStatus.ts'
 import type { AccessEntry, RequestRecorder } from '../metrics/accessLog.ts'
+import type { ContentMemory } from './content/contentMemory.ts'
+import { RequestContent } from './content/requestContent.ts'
 import type { TraceLimits } from './limits.ts'
 import { RequestTrace, type TracedExchange } from './requestTrace.ts'
 import type { Sampler } from './sampler.ts'
@@ -18,10 +20,13 @@ export class Tracer implements RequestRecorder {
   private readonly sample: Sampler
   private readonly queue: SpanQueue
   private readonly limits: TraceLimits
+  private readonly memory: ContentMemory | undefined
   /** Requests that have ended in this turn of the event loop. */
   private finished: Ending[] = []
 
-  constructor(sample: Sampler, queue: SpanQueue, limits: TraceLimits) {
+  /** @param memory absent where no content is captured */
+  constructor(sample: Sampler, queue: SpanQueue, limits: TraceLimits, memory?: ContentMemory) {
+    this.memory = memory
     this.sample = sample
     this.queue = queue
     this.limits = limits
@@ -36,6 +41,17 @@ export class Tracer implements RequestRecorder {
       this.limits.traceAttemptsMax,
     )
     return exchange.trace
+  }
+
+  /**
+   * The content of a request whose key lets it be captured, which whoever serves it tells about the answer.
+   * @returns undefined where none is captured, or where its trace is not sampled
+   */
+  contentOf(exchange: TracedExchange & { readonly body: Buffer }): RequestContent | undefined {
+    if (this.memory === undefined) return undefined
+    const trace = this.of(exchange)
+    if (trace.isSampled) trace.content = new RequestContent(this.memory, exchange.body)
+    return trace.content
   }
 
   /** Takes a request with a hold, at its end. */
@@ -76,9 +92,19 @@ export class Tracer implements RequestRecorder {
   private take(exchange: TracedExchange, entry: AccessEntry | null, errorCode: string, isFault: boolean): void {
     const trace = this.of(exchange)
     if (!trace.isSampled && !isFault) return
+    const ending = { exchange, trace, entry, errorCode, endMs: trace.ageMs }
+    if (trace.content === undefined) this.finish(ending)
+    else if (entry !== null) trace.content.whenClosed(() => this.finish(ending))
+    else {
+      trace.content.release()
+      this.finish(ending)
+    }
+  }
+
+  private finish(ending: Ending): void {
     // The status of an error is known once it is answered, which is in the same turn.
     if (this.finished.length === 0) setImmediate(() => this.queueEnded())
-    this.finished.push({ exchange, trace, entry, errorCode, endMs: trace.ageMs })
+    this.finished.push(ending)
   }
 
   private queueEnded(): void {
@@ -86,10 +112,14 @@ export class Tracer implements RequestRecorder {
     if (ended.length === 0) return
     this.finished = []
     for (const one of ended) {
-      const spans = 1 + one.trace.attempts.length
-      if (this.queue.hasRoom(spans))
-        this.queue.add(JSON.stringify(recordOf(one, this.limits.tracePathCharactersMax)), spans)
-      else this.queue.drop(spans)
+      const { attempts, content } = one.trace
+      const spans = 1 + attempts.length
+      if (this.queue.hasRoom(spans)) {
+        this.queue.add(JSON.stringify(recordOf(one, this.limits.tracePathCharactersMax)), spans, content)
+        continue
+      }
+      this.queue.drop(spans)
+      content?.release()
     }
   }
 }

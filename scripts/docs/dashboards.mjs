@@ -73,6 +73,11 @@ const DASHBOARDS = {
     ],
     ['Age of the oldest hour that is not exported', 's', ['max(sluice_control_export_lag_seconds)', 'hour']],
     ['Failed attempts at the next file of the export', 'short', ['max(sluice_control_export_failures)', 'failures']],
+    [
+      'Keys that spend most, USD in 5 minutes',
+      'currencyUSD',
+      ['topk(10, sluice_control_top_spend_units) / 1e9', '{{account}} {{key}}'],
+    ],
   ],
   providers: [
     ['Requests by provider', 'reqps', [rate('sluice_model_requests_total', 'provider'), '{{provider}}']],

@@ -33,6 +33,7 @@ export const GRANTS = {
   tools: said('The tools that it may use; empty for all', list(text)),
   no_logs: flag,
   private_tier: flag,
+  capture_content: said('Traces may have the content of its requests and answers', flag),
   allow_retention: orNull(flag),
   can_transfer: flag,
   requests_per_minute: orNull(integer),

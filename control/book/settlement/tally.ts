@@ -17,7 +17,7 @@ export interface SettlementStats {
   retries: number
 }
 
-/** What a control has booked since its start. */
+/** The bookings of a control since its start. */
 export class SettlementTally {
   readonly stats: SettlementStats = {
     batches: 0,

@@ -15,6 +15,8 @@ export interface ApiKey {
   readonly tools: readonly string[]
   readonly noLogs: boolean
   readonly privateTier: boolean
+  /** Traces may have the content of its requests; not on the private tier. */
+  readonly captureContent: boolean
   /** The opt-in to providers and tools that keep data; null: the account's counts. */
   readonly allowRetention: boolean | null
   /** It may move coin: fund agents, and pay from them. */
@@ -39,8 +41,8 @@ export interface ApiKey {
 export const capColumn = (span: Span): string => (span === 'life' ? 'budget_units' : `cap_${span}_units`)
 
 export const COLUMNS = [
-  camelColumns(`id, account_id, hash, last4, name, paused, models, tools, no_logs, private_tier, allow_retention,
-    can_transfer, requests_per_minute, tokens_per_minute, parallel, is_platform, platform_key_id, platform_user, tags`),
+  camelColumns(`id, account_id, hash, last4, name, paused, models, tools, no_logs, private_tier, capture_content,
+    allow_retention, can_transfer, requests_per_minute, tokens_per_minute, parallel, is_platform, platform_key_id, platform_user, tags`),
   msColumns('expires_at, revoked_at, created_at'),
   `json_build_object(${SPANS.map((span) => `'${span}', ${capColumn(span)}`).join(', ')}) AS caps`,
 ].join(', ')

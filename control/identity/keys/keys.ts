@@ -1,3 +1,4 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { SPANS, type Span, type SpendingCaps } from '../../../contract/money/windows.ts'
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -14,6 +15,8 @@ export interface KeySettings {
   readonly tools?: readonly string[]
   readonly noLogs?: boolean
   readonly privateTier?: boolean
+  /** Traces may have the content of its requests; not on the private tier. */
+  readonly captureContent?: boolean
   /** Null: the account's counts. */
   readonly allowRetention?: boolean | null
   readonly canTransfer?: boolean
@@ -46,6 +49,7 @@ const COLUMN_OF: Readonly<Record<Exclude<keyof KeySettings, 'caps'>, string>> = 
   tools: 'tools',
   noLogs: 'no_logs',
   privateTier: 'private_tier',
+  captureContent: 'capture_content',
   allowRetention: 'allow_retention',
   canTransfer: 'can_transfer',
   requestsPerMinute: 'requests_per_minute',
@@ -79,6 +83,7 @@ function settingColumns(settings: KeySettings): Array<[column: string, value: un
 /**
  * Makes a key of an account.
  * @returns the key, and its secret, which is shown here and never again
+ * @throws GatewayError 400 for settings that exclude each other
  */
 export async function createKey(
   db: Queryable,
@@ -100,12 +105,19 @@ export async function createKey(
   )
   const [row] = made.rows
   if (row === undefined) throw new Error('the database returned no row for a new key')
-  return { key: row, secret }
+  return { key: consistent(row), secret }
+}
+
+/** @throws GatewayError 400 for content in traces on the private tier; it is thrown inside the caller's transaction */
+function consistent(key: ApiKey): ApiKey {
+  if (!key.captureContent || !key.privateTier) return key
+  const message = 'capture_content must be false for a key with private_tier, whose content is never captured.'
+  throw invalidRequest(message, 'capture_content')
 }
 
 /**
  * Changes settings of a key. After the commit the caller notifies the proxies with `announceKeyChanges`.
- * @throws UnknownKeyError also for a revoked key, which stays unchanged
+ * @throws UnknownKeyError also for a revoked key, which stays unchanged; GatewayError 400 for settings that exclude each other
  */
 export async function updateKey(db: Queryable, keyId: string, settings: KeySettings): Promise<ApiKey> {
   const columns = settingColumns(settings)
@@ -116,7 +128,7 @@ export async function updateKey(db: Queryable, keyId: string, settings: KeySetti
     [keyId, ...columns.map(([, value]) => value)],
   )
   const [row] = changed.rows
-  if (row !== undefined) return row
+  if (row !== undefined) return consistent(row)
   throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key cannot be changed:' : undefined)
 }
 

@@ -16,6 +16,7 @@ interface SettingsBody {
   readonly tools?: readonly string[]
   readonly no_logs?: boolean
   readonly private_tier?: boolean
+  readonly capture_content?: boolean
   readonly allow_retention?: boolean | null
   readonly can_transfer?: boolean
   readonly requests_per_minute?: number | null
@@ -67,6 +68,7 @@ export async function readSettings(
     tools: body.tools,
     noLogs: body.no_logs,
     privateTier: body.private_tier,
+    captureContent: body.capture_content,
     allowRetention: body.allow_retention,
     canTransfer: body.can_transfer,
     requestsPerMinute: zeroForNone(body.requests_per_minute),

@@ -23,6 +23,7 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
     tools: settings.tools,
     no_logs: settings.noLogs,
     private_tier: settings.privateTier,
+    capture_content: settings.captureContent,
     allow_retention: settings.allowRetention,
     can_transfer: settings.canTransfer,
     requests_per_minute: nullForNone(settings.requestsPerMinute),

@@ -16,6 +16,7 @@ export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
     tools: inBoth(key.tools, platform.tools),
     noLogs: key.noLogs || platform.noLogs,
     privateTier: key.privateTier || platform.privateTier,
+    captureContent: key.captureContent && !key.noLogs && !platform.noLogs && !key.privateTier && !platform.privateTier,
     // Settings that it leaves open are inherited, and it cannot allow more than the platform key.
     allowRetention: key.allowRetention === false ? false : platform.allowRetention,
     canTransfer: false,

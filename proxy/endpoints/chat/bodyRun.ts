@@ -69,7 +69,7 @@ export class BodyRun implements RunListener, WholeListener {
     }
   }
 
-  private take(answer: WholeAnswer | Rejected): void {
+  protected take(answer: WholeAnswer | Rejected): void {
     if ('rejected' in answer) {
       this.call.reject(answer.rejected)
       return

@@ -12,10 +12,9 @@ import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Admitted, Moment } from './admit.ts'
-import { BodyRun } from './bodyRun.ts'
 import { admitAny } from './fallback.ts'
+import { newRun } from './newRun.ts'
 import { type ChatSource, LargeSource, SmallSource } from './source.ts'
-import { StreamRun } from './streamRun.ts'
 
 /** A request that is admitted as a batch job. */
 export interface BatchOrder {
@@ -58,9 +57,8 @@ export function chatServe(
       if (!exchange.gone) startBatch(exchange, principal, order, services)
       return
     }
-    const Kind = request.stream ? StreamRun : BodyRun
     // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
-    if (!exchange.gone) new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
+    if (!exchange.gone) newRun(exchange, principal, { request, admitted, surface, source }, services).start()
   }
   return (exchange, body, principal, services) => {
     const large = services.large.of(body, ownerOf(services))
@@ -74,12 +72,11 @@ export function chatServe(
       startBatch(exchange, principal, order, services)
       return
     }
-    const Kind = request.stream ? StreamRun : BodyRun
     // The address of an image is forwarded in the form that was checked, never as its original bytes.
     const { linkedImages = false, rewritten = false } = request.prompt
     const cut = linkedImages || rewritten ? null : cutRequest(body, longStrings, surface, limits)
     const source = new SmallSource(request, cut)
-    new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
+    newRun(exchange, principal, { request, admitted, surface, source }, services).start()
   }
 }
 

@@ -3,7 +3,7 @@ import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { RelayStream } from '../../dialects/shared/relayStream.ts'
+import type { RelayStream, StreamTail } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -177,7 +177,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   // Until the first real output, failover is still possible, so earlier bytes are held back.
-  private pass(stream: RelayStream, out: OutBuffer): void {
+  protected pass(stream: RelayStream, out: OutBuffer): void {
     if (out.length === 0) return
     if (!this.begun) {
       const bytesMax = this.services.limits.preambleBytesMax
@@ -259,11 +259,15 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     settleUsed(this.run, this.requests, produced, { status: 'partial', errorCode }, this.delivered?.text)
   }
 
+  protected tailOf(stream: RelayStream, tail: StreamTail): string {
+    return stream.tail(tail)
+  }
+
   private finishStream({ bill }: Outcome, receipt: string): void {
     const { exchange, services } = this
     if (!this.begun || exchange.gone || this.stream === undefined) return
     const { startedAtMs } = exchange
-    const tail = this.stream.tail({ usage: bill.usage, fault: this.fault, receipt, startedAtMs })
+    const tail = this.tailOf(this.stream, { usage: bill.usage, fault: this.fault, receipt, startedAtMs })
     const out = services.outgoing
     out.clear()
     out.appendAll(this.rest)

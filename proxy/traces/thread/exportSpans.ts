@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs/minimal.js'
 import { opentelemetry } from '../../../contract/wire/generated/otlp.js'
+import { contentOf } from './content/contentOf.ts'
 import type { ExportResult, ExportTask, TraceRecord } from './exportTask.ts'
 import { postBatch } from './postBatch.ts'
 import { spansOf } from './spansOf.ts'
@@ -22,8 +23,12 @@ export async function run(task: ExportTask): Promise<ExportResult> {
 }
 
 /** The body of an export, by OTLP. */
-export function encodeSpans({ records, resource, version, scheme }: Omit<ExportTask, 'target'>): Uint8Array {
-  const spans = (JSON.parse(records) as TraceRecord[]).flatMap((record) => spansOf(record, scheme))
+export function encodeSpans(task: Omit<ExportTask, 'target'>): Uint8Array {
+  const { records, contents, contentBytesMax, resource, version, scheme } = task
+  const spans = (JSON.parse(records) as TraceRecord[]).flatMap((record, i) => {
+    const raw = contents[i] ?? null
+    return spansOf(record, scheme, raw === null ? undefined : contentOf(raw, record.entry, contentBytesMax))
+  })
   const attributes = resource.map(([key, value]) => ({ key, value: { stringValue: value } }))
   // The fields of a message may follow each other in parts, so that the spans are encoded one by one.
   const scopeSpans = joined(ScopeSpans.encode({ scope: { name: 'sluice', version } }).finish(), FIELD.spans, spans)

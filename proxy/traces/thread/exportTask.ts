@@ -1,5 +1,6 @@
 import type { AccessEntry } from '../../metrics/accessLog.ts'
 import type { AttemptTarget } from './attemptTarget.ts'
+import type { RawContent } from './content/rawContent.ts'
 import type { ExportTarget } from './postBatch.ts'
 
 /** An attempt at a provider. Times are milliseconds from the request's arrival. */
@@ -42,6 +43,10 @@ export interface TraceRecord {
 export interface ExportTask {
   /** Trace records, a list in JSON. */
   readonly records: string
+  /** For each record its content, or null; [] where no record has any. */
+  readonly contents: readonly (RawContent | null)[]
+  /** Of the input and the output of a request in their attributes. */
+  readonly contentBytesMax: number
   readonly target: ExportTarget
   /** The attributes of the process, name and value. */
   readonly resource: readonly (readonly [name: string, value: string])[]

@@ -4,6 +4,7 @@ import { portOf, withoutBrackets } from '../../../contract/net/ipAddress.ts'
 import { opentelemetry } from '../../../contract/wire/generated/otlp.js'
 import type { AccessEntry } from '../../metrics/accessLog.ts'
 import { operationName } from '../../metrics/modelBuckets.ts'
+import type { SpanContent } from './content/contentOf.ts'
 import type { AttemptRecord, TraceRecord } from './exportTask.ts'
 import { SpanWriter } from './spanWriter.ts'
 
@@ -22,12 +23,16 @@ const FLAGS = { sampled: 0x1, knowsRemote: 0x100, isRemote: 0x200 } as const
 /** A provider's address as the conventions have it, by its origin; origins are those of the catalog. */
 const addresses = new Map<string, { readonly host: string; readonly port: number }>()
 
-/** The spans of a request, each encoded: its own, and one of each attempt. @param scheme of the gateway's address */
-export function spansOf(record: TraceRecord, scheme: string): Uint8Array[] {
+/**
+ * The spans of a request, each encoded: its own, and one of each attempt.
+ * @param scheme of the gateway's address
+ * @param content absent where none was captured
+ */
+export function spansOf(record: TraceRecord, scheme: string, content?: SpanContent): Uint8Array[] {
   const isServed = record.entry !== null && record.entry.provider !== ''
   const last = record.attempts.length - 1
   return [
-    requestSpan(record, scheme),
+    requestSpan(record, scheme, content),
     ...record.attempts.map((attempt, i) => attemptSpan(record, attempt, isServed && i === last)),
   ]
 }
@@ -36,7 +41,7 @@ function flagsOf({ isSampled }: TraceRecord): number {
   return (isSampled ? FLAGS.sampled : 0) | FLAGS.knowsRemote
 }
 
-function requestSpan(record: TraceRecord, scheme: string): Uint8Array {
+function requestSpan(record: TraceRecord, scheme: string, content: SpanContent | undefined): Uint8Array {
   const { traceId, spanId, parentId, state, startedAtMs, durationMs, route } = record
   const out = new SpanWriter({
     traceId,
@@ -51,6 +56,7 @@ function requestSpan(record: TraceRecord, scheme: string): Uint8Array {
     isError: requestError(record) !== '',
   })
   requestAttributes(out, record, scheme)
+  if (content !== undefined) contentAttributes(out, content)
   return out.bytes
 }
 
@@ -100,6 +106,14 @@ function requestAttributes(out: SpanWriter, record: TraceRecord, scheme: string)
     .decimal('sluice.admission.duration', entry.admissionMs / 1_000)
   if (entry.firstByteMs > 0) out.decimal('sluice.first_byte.duration', entry.firstByteMs / 1_000)
   usageAttributes(out, entry)
+}
+
+function contentAttributes(out: SpanWriter, { instructions, input, output, isTruncated }: SpanContent): void {
+  out
+    .text('gen_ai.system_instructions', instructions)
+    .text('gen_ai.input.messages', input)
+    .text('gen_ai.output.messages', output)
+  if (isTruncated) out.flag('sluice.content.truncated', true)
 }
 
 function attemptAttributes(out: SpanWriter, record: TraceRecord, attempt: AttemptRecord): void {

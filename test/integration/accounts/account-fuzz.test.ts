@@ -28,6 +28,7 @@ const SETTINGS = {
   tools: ['web.search'],
   no_logs: false,
   private_tier: false,
+  capture_content: false,
   allow_retention: true,
   requests_per_minute: 60,
 }

@@ -84,9 +84,12 @@ test('the settings of a sub-key are bounded by its platform key, at creation and
   ] as const) {
     assertRefused(await make(platform.api_key, body), 400, null, param)
   }
+  assert.equal((await make(platform.api_key, { capture_content: true })).body['capture_content'], true)
   const { body: sub } = await make(platform.api_key, { caps: { hour: '0.5' } })
   assert.deepEqual(sub['caps'], { hour: '0.5', day: '1', month: null })
   assert.deepEqual([sub['models'], sub['budget'], sub['no_logs']], [[M], '5', true])
+  // It says so itself, or its content is not captured.
+  assert.equal(sub['capture_content'], false)
   completion(await ask(sub.api_key))
   assertError(await ask(sub.api_key, 'test/other'), 403, 'model_not_allowed')
   const watch = new Stopwatch()

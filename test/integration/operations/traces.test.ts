@@ -69,7 +69,8 @@ before(async () => {
       ],
     },
   })
-  ;({ apiKey, accountId } = await stack.createAccount())
+  // Without the setting of the proxy it changes nothing: the tests name the attributes that spans have.
+  ;({ apiKey, accountId } = await stack.createAccount({ args: ['--capture-content'] }))
 })
 after(async () => {
   await Promise.all([receiver.stop(), scripted.stop()])

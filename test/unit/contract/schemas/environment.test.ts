@@ -124,6 +124,7 @@ test('unset and empty variables have the defaults of the schema', () => {
     SLUICE_METRICS_HOST: '127.0.0.1',
     SLUICE_METRICS_PORT: 0,
     SLUICE_CONTROL_METRICS_PORT: 0,
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'false',
     OTEL_TRACES_SAMPLER: 'parentbased_always_on',
     OTEL_TRACES_SAMPLER_ARG: '1',
     OTEL_BSP_MAX_QUEUE_SIZE: 2_048,

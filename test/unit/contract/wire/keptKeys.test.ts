@@ -26,11 +26,11 @@ test('the form of kept records is another one whenever their messages have other
   }
   // Whoever changes the fields raises KEY_RECORD_FORM.
   assert.deepEqual(forms, {
-    form: 2,
+    form: 3,
     KeyRecord:
       'key_id 1, account_id 2, shard 3, paused 4, models 9, no_logs 10, private_tier 11, allow_retention 12, ' +
       'requests_per_minute 13, expires_at_ms 14, tools 15, privacy_known 18, settings_known 17, agent 30, platform 31, ' +
-      'lock_series 32, caps 33, quota 40, account_quota 41, quota_account_id 42, tags 430',
+      'lock_series 32, caps 33, quota 40, account_quota 41, quota_account_id 42, tags 430, capture_content 431',
     PlatformRecord: 'key_id 1, caps 6, quota 7',
     QuotaRecord: 'requests_per_minute 1, tokens_per_minute 2, parallel 3',
     AgentPolicy: 'request_cap_units 1, approval_threshold_units 2',

@@ -38,7 +38,7 @@ test('bash completes commands and options', async () => {
     ],
     [
       ['account', 'create', '--c'],
-      ['--credits', '--coin', '--cap-hour', '--cap-day', '--cap-month'],
+      ['--credits', '--coin', '--cap-hour', '--cap-day', '--cap-month', '--capture-content'],
     ],
     [['account', 'create', '--credits', '5', '--wal'], ['--wallet']],
     [['account', 'show', 'acct_1', '--'], ['--json']],

@@ -45,6 +45,15 @@ test('tokens of locks are burnt by plain keys alone', () => {
   assert.equal(principalOf({ lockSeries, agent: {} }).locks, null)
 })
 
+test('content is captured by the word of the key alone, and never on the private tier or in no-logs mode', () => {
+  const captures = (record: sluice.KeyRecord.$Properties) => principalOf(record).capturesContent
+  assert.equal(captures({}), false)
+  assert.equal(captures({ captureContent: true }), true)
+  // Control refuses the settings together; a record that has them all the same is not believed.
+  assert.equal(captures({ captureContent: true, privateTier: true }), false)
+  assert.equal(captures({ captureContent: true, noLogs: true }), false)
+})
+
 test('a policy of zero is a cap, and an absent one is none', () => {
   assert.deepEqual(principalOf({ agent: { requestCapUnits: 0 } }).agent, {
     requestCapUnits: 0,

@@ -41,6 +41,7 @@ test('an address alone has the defaults of the specification', () => {
     queueSpansMax: 2_048,
     batchSpansMax: 512,
     delayMs: 5_000,
+    capturesContent: false,
   })
   assert.equal(
     read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://a.example/otlp/' })?.url,
@@ -68,6 +69,7 @@ test('settings of traces win over those of all signals', () => {
     OTEL_TRACES_SAMPLER: 'traceidratio',
     OTEL_TRACES_SAMPLER_ARG: '0.25',
     OTEL_BSP_MAX_QUEUE_SIZE: '100',
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
   })
   assert.deepEqual(settings, {
     url: 'http://127.0.0.1:9/mine',
@@ -85,6 +87,7 @@ test('settings of traces win over those of all signals', () => {
     queueSpansMax: 100,
     batchSpansMax: 100,
     delayMs: 5_000,
+    capturesContent: true,
   })
 })
 
@@ -106,6 +109,12 @@ test('a wrong value is refused in words, without a secret', () => {
     ['OTEL_TRACES_SAMPLER_ARG', '1.5', /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/],
     ['OTEL_TRACES_SAMPLER_ARG', 'half', /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/],
     ['OTEL_SDK_DISABLED', 'yes', /OTEL_SDK_DISABLED must be true or false/],
+    [
+      'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+      'span_only',
+      /CAPTURE_MESSAGE_CONTENT must be true or false/,
+    ],
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', '1', /CAPTURE_MESSAGE_CONTENT must be true or false/],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '1000000', /OTEL_BSP_MAX_QUEUE_SIZE must be a number from 64 to 65536/],
     ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', /OTEL_BSP_MAX_EXPORT_BATCH_SIZE must be a number from 1/],
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon', /OTEL_BSP_SCHEDULE_DELAY must be a number of milliseconds/],

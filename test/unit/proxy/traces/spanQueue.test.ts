@@ -2,12 +2,17 @@
 // and a process that stops does not wait longer than its bound.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ContentMemory } from '../../../../proxy/traces/content/contentMemory.ts'
+import { RequestContent } from '../../../../proxy/traces/content/requestContent.ts'
 import { SpanQueue, type SpanQueueOptions } from '../../../../proxy/traces/spanQueue.ts'
+import type { RawContent } from '../../../../proxy/traces/thread/content/rawContent.ts'
 import type { ExportResult } from '../../../../proxy/traces/thread/exportTask.ts'
 import { until } from '../../../support/until.ts'
 
+type SeeContents = (contents: readonly (RawContent | null)[]) => void
+
 /** A queue, whose exports end when the test says so. */
-function newQueue(options: Partial<SpanQueueOptions> = {}) {
+function newQueue({ onContents, ...options }: Partial<SpanQueueOptions> & { onContents?: SeeContents } = {}) {
   const counts = { exported: 0, dropped: 0, failed: 0 }
   const exports: { readonly lines: readonly string[]; readonly end: (result: ExportResult | Error) => void }[] = []
   const outages: string[] = []
@@ -15,9 +20,11 @@ function newQueue(options: Partial<SpanQueueOptions> = {}) {
   const queue = new SpanQueue({
     spansMax: 10,
     batchSpansMax: 4,
+    batchContentBytesMax: 100,
     delayMs: 60_000,
     stopMs: 60_000,
-    send: (lines) => {
+    send: (lines, contents) => {
+      onContents?.(contents)
       assert.equal(++running, 1)
       return new Promise((resolve, reject) => {
         const end = (result: ExportResult | Error): void => {
@@ -72,6 +79,30 @@ test('a request of many spans is exported whole, or dropped whole', async () => 
   exports[0]?.end({ rejectedSpans: 3 })
   await queue.stop()
   assert.deepEqual(counts, { exported: 6, dropped: 2, failed: 3 })
+})
+
+test('an export has content within its bound, which is given back however it ends', async () => {
+  const limits = { traceContentQueueBytesMax: 1_000, traceContentRawBytesMax: 1_000 }
+  const memory = new ContentMemory(limits, () => assert.fail())
+  const sent: (readonly (RawContent | null)[])[] = []
+  const { queue, exports, offer } = newQueue({ spansMax: 100, batchSpansMax: 100, onContents: (all) => sent.push(all) })
+  const contents = [60, 50, 150, 10].map((length) => new RequestContent(memory, Buffer.alloc(length, 'a')))
+  for (const content of contents) queue.add('line', 1, content)
+  offer('no content')
+  const ends: (ExportResult | Error)[] = [TAKEN, new Error('the thread died'), { rejectedSpans: 0, failure: 'no' }]
+  for (const [i, result] of ends.entries()) {
+    await until(`export ${i}`, () => exports.length > i)
+    exports[i]?.end(result)
+    if (i === 1) void queue.stop()
+  }
+  await until('the last export', () => exports.length === ends.length + 1)
+  exports.at(-1)?.end(TAKEN)
+  await queue.stop()
+  assert.deepEqual(
+    sent.map((all) => all.map((one) => one?.input.length ?? null)),
+    [[60], [50], [150], [10, null]],
+  )
+  assert.ok(memory.take(1_000))
 })
 
 test('few spans are exported after the delay', async () => {

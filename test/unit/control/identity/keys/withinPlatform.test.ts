@@ -20,6 +20,7 @@ const key: fc.Arbitrary<ApiKey> = fc.record({
   tools: fc.subarray(IDS),
   noLogs: fc.boolean(),
   privateTier: fc.boolean(),
+  captureContent: fc.boolean(),
   allowRetention: fc.constantFrom(true, false, null),
   canTransfer: fc.boolean(),
   requestsPerMinute: fc.nat(3),
@@ -51,6 +52,8 @@ test('a sub-key has the permissions that both keys have', () => {
       assert.equal(bounded.allowRetention === true, own.allowRetention !== false && platform.allowRetention === true)
       assert.equal(bounded.allowRetention === false, own.allowRetention === false || platform.allowRetention === false)
       assert.equal(bounded.canTransfer, false)
+      // It says so itself, whatever its platform key says, and nobody whose key is private can be captured.
+      assert.equal(bounded.captureContent, own.captureContent && !bounded.noLogs && !bounded.privateTier)
       for (const name of ['requestsPerMinute', 'tokensPerMinute', 'parallel', 'expiresAtMs'] as const) {
         assert.equal(orNone(bounded[name]), Math.min(orNone(own[name]), orNone(platform[name])))
       }
