@@ -53,9 +53,9 @@ export function toolCall(id: unknown, name: unknown, input: unknown): Part {
 }
 
 /** The answer of a tool: a text, or parts. */
-export function toolResponse(id: unknown, result: unknown, depth = 0): Part {
-  const said = Array.isArray(result) || isJsonObject(result) ? partsOf(result, depth + 1) : result
-  return { type: 'tool_call_response', id: wordOf(id) ?? null, result: said ?? null }
+export function toolResponse(id: unknown, answer: unknown, depth = 0): Part {
+  const said = Array.isArray(answer) || isJsonObject(answer) ? partsOf(answer, depth + 1) : answer
+  return { type: 'tool_call_response', id: wordOf(id) ?? null, response: said ?? null }
 }
 
 /** A name or an id of a client; undefined for anything else. */

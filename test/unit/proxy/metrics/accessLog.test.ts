@@ -67,7 +67,12 @@ test('a line is one line of JSON, whatever its texts are', async () => {
 
 test('lines are whole and in their order, however many are written in one piece', async () => {
   const path = join(dir, 'many')
-  const log = new AccessLog(path, () => '', keptLog().log, limitsWith({ accessLogBytesMax: 16_777_216, accessLogFlushMs: 5 }))
+  const log = new AccessLog(
+    path,
+    () => '',
+    keptLog().log,
+    limitsWith({ accessLogBytesMax: 16_777_216, accessLogFlushMs: 5 }),
+  )
   const count = 20_000
   for (let i = 0; i < count; i++) {
     log.ended(exchange, { ...entry, holdUnits: i }, i)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { callPart, spanContent, textPart } from '../../../../../support/spanContent.ts'
 
 const SECRET = 'iVBORw0KGgoAAAANSUhEUg'
-const response = (id: string, result: unknown) => ({ type: 'tool_call_response', id, result })
+const response = (id: string, said: unknown) => ({ type: 'tool_call_response', id, response: said })
 
 const ASKED: [what: string, body: object, messages: unknown, instructions?: unknown][] = [
   [
