@@ -103,7 +103,7 @@ export class KeyLeases {
   }
 
   /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
-  answered({ lock }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
+  answered({ lock, wantUnits }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
     if (lock !== undefined) {
       const isLeased = answer.code === HoldCode.OK && answer.units > 0
       this.locks.answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
@@ -117,7 +117,7 @@ export class KeyLeases {
     lease.add(answer)
     this.rest.allow(answer.mayRest ? lease.free(nowMs, this.coinUsdUnits) : 0)
     if (this.phase !== 'asking') return
-    this.serve(lease, nowMs)
+    this.serve(lease, nowMs, answer.units < wantUnits)
     this.askAgain()
   }
 
@@ -253,14 +253,15 @@ export class KeyLeases {
     this.phase = phase
   }
 
-  /** The first waiting request may get less than it wants, because the lease has all that is left; the others ask again. */
-  private serve(lease: Lease, nowMs: number): void {
+  // Only where Redis had less than was asked for, the lease has all that is left, and the first request may get less than it wants.
+  // A lease may be short without that: of units that were given up meanwhile, or for a request that came while more was leased.
+  private serve(lease: Lease, nowMs: number, isAll: boolean): void {
     let served = 0
     for (const waiting of this.waiting) {
       const { waiter, tokens } = waiting
       const { leastUnits, wantUnits } = restOf(waiting)
       const free = lease.free(nowMs, waiter.coinUsdUnits)
-      const units = served === 0 && free >= leastUnits ? Math.min(wantUnits, free) : wantUnits
+      const units = isAll && served === 0 && free >= leastUnits ? Math.min(wantUnits, free) : wantUnits
       if (this.permits.count < 1 || units > free) break
       served++
       this.hold(waiter, tokens, lease, units, nowMs)
