@@ -10,7 +10,7 @@ export const METRICS_LIMITS = {
   outageLogMs: 60_000,
   /** Series of metrics by model, provider, key of the provider and operation; requests beyond it count as `other`. */
   metricSeriesMax: 2_000,
-  /** The time to the first token from which a stream is slow, in milliseconds; it counts as the next bucket of the metric above it. */
+  /** The time to the first token from which a stream is slow, in milliseconds: a bound of its metric, the last of which is 10,000. */
   slowProviderMs: 10_000,
   /** Interval at which the streams that ended are looked at, in milliseconds. */
   slowProviderCheckMs: 30_000,

@@ -88,43 +88,47 @@ test('with money for all of them, no open request is held for less than it wants
     { weight: 5, arbitrary: fc.constantFrom(...others.map((kind) => ({ kind, units: 0 }))) },
   )
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 100, size: 'max' }), fc.integer({ min: 0, max: 500 }), (steps, extraUnits) => {
-      const one = keyOf()
-      const { key, lease, seen } = one
-      const wants: number[] = []
-      let asked: LeaseAsk | undefined
-      let [ended, delivered] = [0, 0]
-      const answer = () => {
-        if (asked === undefined) return
-        const { wantUnits } = asked
-        const units = wantUnits + Math.min(extraUnits, asked.extraUnits)
-        const given = { ...answerOf(HoldCode.OK, units), permits: asked.waiting + asked.extraPermits }
-        const ask = asked
-        asked = undefined
-        key.answered(ask, given, NOW)
-      }
-      for (const { kind, units } of steps) {
-        if (kind === 'take') {
-          wants.push(units)
-          key.take(openWaiter(`req_${wants.length}`, units), NOW)
-        } else if (kind === 'ask') asked ??= key.asks(NOW)[0]
-        else if (kind === 'answer') answer()
-        else if (kind === 'end') {
-          if (ended < seen.held.length) lease.release(itemOf(seen.held, ended++).parts, CHARGED)
-        } else if (kind === 'deliver') {
-          for (; delivered < ended; delivered++) lease.takenOff(CHARGED)
-          key.ended(NOW)
-        } else key.giveUp(NOW, kind === 'recall')
-        lease.takeGivenUp()
-      }
-      // Nothing happens between a question and its answer any more: all that wait are served.
-      for (let call = 0; seen.held.length < wants.length && call < 4; call++) {
-        answer()
-        asked = key.asks(NOW)[0]
-      }
-      assert.deepEqual(heldUnits(one), wants)
-      assert.ok(lease.free(NOW, UNITS_PER_USD) >= 0)
-    }),
+    fc.property(
+      fc.array(step, { maxLength: 100, size: 'max' }),
+      fc.integer({ min: 0, max: 500 }),
+      (steps, extraUnits) => {
+        const one = keyOf()
+        const { key, lease, seen } = one
+        const wants: number[] = []
+        let asked: LeaseAsk | undefined
+        let [ended, delivered] = [0, 0]
+        const answer = () => {
+          if (asked === undefined) return
+          const { wantUnits } = asked
+          const units = wantUnits + Math.min(extraUnits, asked.extraUnits)
+          const given = { ...answerOf(HoldCode.OK, units), permits: asked.waiting + asked.extraPermits }
+          const ask = asked
+          asked = undefined
+          key.answered(ask, given, NOW)
+        }
+        for (const { kind, units } of steps) {
+          if (kind === 'take') {
+            wants.push(units)
+            key.take(openWaiter(`req_${wants.length}`, units), NOW)
+          } else if (kind === 'ask') asked ??= key.asks(NOW)[0]
+          else if (kind === 'answer') answer()
+          else if (kind === 'end') {
+            if (ended < seen.held.length) lease.release(itemOf(seen.held, ended++).parts, CHARGED)
+          } else if (kind === 'deliver') {
+            for (; delivered < ended; delivered++) lease.takenOff(CHARGED)
+            key.ended(NOW)
+          } else key.giveUp(NOW, kind === 'recall')
+          lease.takeGivenUp()
+        }
+        // Nothing happens between a question and its answer any more: all that wait are served.
+        for (let call = 0; seen.held.length < wants.length && call < 4; call++) {
+          answer()
+          asked = key.asks(NOW)[0]
+        }
+        assert.deepEqual(heldUnits(one), wants)
+        assert.ok(lease.free(NOW, UNITS_PER_USD) >= 0)
+      },
+    ),
     { numRuns: rounds({ short: 500, long: 20_000 }) },
   )
 })
