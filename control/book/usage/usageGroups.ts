@@ -81,20 +81,23 @@ export async function readGroups(
   // Negated, the latest period comes first in the same order as the other columns, so that one comparison pages.
   const order = columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
   const more = rows.more ?? []
-  const added = [...SUM_COLUMNS, ...more].join(', ')
+  const names = [...SUM_COLUMNS, ...more]
   const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
   const place = after === '' ? [] : readCursor(after, columns)
   const first = rows.values.length + 2
-  const behind =
-    place.length === 0 ? '' : `WHERE is_total OR (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
-  const groups = columns.map((_, i) => `c${i}`).join(', ')
+  const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
   const result = await db.query<GroupRow>(
-    `SELECT * FROM (
-       SELECT ${groups}, ${sums}, grouping(c0) = 1 AS is_total
-       FROM (SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${added} FROM ${rows.sql}) AS cells
-       GROUP BY GROUPING SETS ((${groups}), ())
-     ) AS groups ${behind} ORDER BY is_total DESC, ${order} LIMIT $${first - 1}`,
-    [...rows.values, limit + 2, ...place],
+    `WITH groups AS MATERIALIZED (
+       SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${names.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+       FROM ${rows.sql} GROUP BY ${columns.map((_, i) => i + 1).join(', ')}
+     )
+     SELECT * FROM (
+       SELECT true AS is_total, ${columns.map((_, i) => `NULL AS c${i}`).join(', ')}, ${sums} FROM groups
+       UNION ALL
+       SELECT false, ${columns.map((_, i) => `c${i}`).join(', ')}, ${names.map((name) => (name === 'units' ? 'units::text' : name)).join(', ')}
+       FROM (SELECT * FROM groups ${behind} ORDER BY ${order} LIMIT $${first - 1}) AS page
+     ) AS found ORDER BY is_total DESC, ${order}`,
+    [...rows.values, limit + 1, ...place],
   )
   const found = result.rows.slice(1)
   const last = found.length > limit ? found[limit - 1] : undefined

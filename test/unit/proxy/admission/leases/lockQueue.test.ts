@@ -52,6 +52,9 @@ function queueOf() {
   return { queue, rests, take, wanted: () => wanted }
 }
 
+const wantsOf = (queue: LockQueue, lease: Lease): number[] =>
+  queue.asks(principal, UNITS_PER_USD, lease, NOW).map((one) => one.wantUnits)
+
 const newLease = () => new Lease({ shard: 0, accountId: 'acct_1', keys: 'key_1', hour: 1 })
 
 const answerOf = (units: number, code: number = HoldCode.OK): LeaseAnswer => ({
@@ -89,6 +92,24 @@ test('waiting requests are combined into one call, and served in order of arriva
   queue.answered(SERIES, answerOf(0, capCode({ span: 'life', isPlatforms: false })), undefined, NOW)
   assert.deepEqual(rests.slice(3), [[0, 20]])
   assert.equal(queue.isWaiting, false)
+})
+
+test('tokens that are no longer on the lease when Redis answers are asked for once more', () => {
+  for (const [left, ask] of [
+    [60, 40],
+    [100, 0],
+  ] as const) {
+    const { queue, rests, take } = queueOf()
+    const lease = newLease()
+    lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: left })
+    take(waiterOf(100), left < 100 ? lease : undefined)
+    assert.deepEqual(wantsOf(queue, lease), [ask])
+    const next = newLease()
+    queue.answered(SERIES, answerOf(ask), next, NOW)
+    assert.deepEqual([rests, wantsOf(queue, next)], [[], [100 - ask]])
+    queue.answered(SERIES, answerOf(100 - ask), next, NOW)
+    assert.deepEqual([rests, queue.isWaiting], [[[100, 0]], false])
+  }
 })
 
 test('free tokens of a lease are taken immediately, unless they have expired', () => {
