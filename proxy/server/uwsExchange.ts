@@ -93,7 +93,7 @@ export class UwsExchange implements Exchange {
   private readonly corkedWrite = (): void => {
     if (this.phase === 'begun') {
       this.enter('streaming')
-      this.writeStreamHead()
+      this.writeStreamHead(this.closes || this.host.isLeaving)
     }
     this.writeOk = this.res.write(this.outgoing as Uint8Array)
   }
@@ -191,8 +191,9 @@ export class UwsExchange implements Exchange {
     const last = this.kept(bytes)
     this.enter('ended')
     this.endWith(() => {
-      if (headDue) this.writeStreamHead()
-      this.res.end(last, this.closes)
+      if (headDue) this.writeStreamHead(this.host.isLeaving)
+      // Of a stream that has begun, the server package would write the header that it closes with into the body.
+      this.res.end(last, headDue && this.closes)
     })
   }
 
@@ -211,11 +212,10 @@ export class UwsExchange implements Exchange {
 
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
   // overflow its buffer.
-  private writeStreamHead(): void {
-    // The client closes the connection then: if this is said at the end, the server package writes this header into the body.
-    const isLast = this.closes || this.host.isLeaving
-    const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
-    this.writeHead(OK, head, this.streamHeaders, isLast)
+  private writeStreamHead(asksToClose: boolean): void {
+    // The client closes the connection then.
+    const head = asksToClose ? `${this.streamHead}\r\nconnection: close` : this.streamHead
+    this.writeHead(OK, head, this.streamHeaders, asksToClose || this.closes)
   }
 
   private finish(

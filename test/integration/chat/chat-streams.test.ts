@@ -71,6 +71,7 @@ before(async () => {
     catalog: {
       models: [
         { id: 'test/plain', endpoints: ['chat', 'messages', 'responses'], upstream: upstream('prompt=11') },
+        { id: 'test/steady', endpoints: ['chat', 'messages', 'responses'], upstream: upstream('delay=3') },
         { id: 'test/zero', upstream: upstream('usage=zero') },
         { id: 'test/over', upstream: upstream('prompt=5000,completion=5000') },
         { id: 'test/silent', upstream: upstream('slow_headers=20000') },
@@ -253,11 +254,11 @@ test('x-cost-units equals the receipt, only on buffered responses', async () => 
 })
 
 test('streams of clients that send their bodies in chunks end with their own receipts', async () => {
-  const message = { model: 'test/plain', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'hello' }] }
+  const message = { model: 'test/steady', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'hello' }] }
   const asked: ReadonlyArray<readonly [path: string, body: Record<string, unknown>, ends: string]> = [
     ['chat/completions', message, 'data: [DONE]'],
     ['messages', message, 'event: message_stop'],
-    ['responses', { model: 'test/plain', stream: true, input: 'hello' }, 'data: [DONE]'],
+    ['responses', { model: 'test/steady', stream: true, input: 'hello' }, 'data: [DONE]'],
   ]
   const ask = async ([path, body, ends]: (typeof asked)[number]): Promise<void> => {
     const pieces = new Blob([JSON.stringify(body)]).stream()
@@ -269,5 +270,7 @@ test('streams of clients that send their bodies in chunks end with their own rec
     const ids = [...text.matchAll(/req_[0-9A-Z]{26}/g)].map(String)
     assert.deepEqual([...new Set(ids)], [response.headers.get('x-request-id')])
   }
-  await Promise.all(Array.from({ length: 60 }, (_, i) => ask(itemOf(asked, i % asked.length))))
+  const atOnce = asked.map(([path, body, ends]) => [path, { ...body, model: 'test/plain' }, ends] as const)
+  const all = [...asked, ...atOnce]
+  await Promise.all(Array.from({ length: 60 }, (_, i) => ask(itemOf(all, i % all.length))))
 })

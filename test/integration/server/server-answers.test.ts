@@ -6,7 +6,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Handler } from '../../../proxy/server/exchange.ts'
-import { describe, eventually, RawClient, startServer } from '../../support/parts/server.ts'
+import { describe, eventually, RawClient, readTurns, startServer } from '../../support/parts/server.ts'
 
 const MIB = 1_048_576
 const CHUNKED_BODY = 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
@@ -122,4 +122,26 @@ for (const [body, head] of Object.entries({ 'Content-Length': 'Content-Length: 2
       assert.match(client.text, /own/)
     })
   }
+}
+
+for (const [body, head] of Object.entries({ 'Content-Length': 'Content-Length: 2\r\n\r\n{}', chunked: CHUNKED_BODY })) {
+  test(`a stream that goes on after its first bytes arrives whole, request body ${body}`, async (t) => {
+    const handler: Handler = async (exchange) => {
+      exchange.beginStream()
+      for (const piece of ['one', 'two']) {
+        exchange.write(Buffer.from(piece))
+        await readTurns()
+      }
+      exchange.end(Buffer.from('three'))
+    }
+    const { server, port } = await startServer({}, [{ method: 'POST', path: '/stream', handler }])
+    t.after(() => server.close())
+    const client = await RawClient.open(port)
+    await client.send(`POST /stream HTTP/1.1\r\nHost: x\r\n${head}`)
+    await eventually('the end', () => client.text.endsWith('0\r\n\r\n')).finally(() => client.leave())
+    const [answerHead = '', ...rest] = client.text.split('\r\n\r\n')
+    assert.equal(rest.join('\r\n\r\n').trim(), '3\r\none\r\n3\r\ntwo\r\n5\r\nthree\r\n0')
+    assert.equal(/connection: close/i.test(answerHead), body === 'chunked')
+    assert.equal(server.open, 0)
+  })
 }
