@@ -4,8 +4,10 @@ import { promisify } from 'node:util'
 const STANDARD_OUTPUT = 1
 /** Writes of at most so many bytes reach a pipe whole, so that lines of several processes do not mix; see pipe(7). */
 const PIPE_BUF = 4_096
-/** A write costs more than its bytes: lines of a file wait for so many, or for the interval. */
-const FILE_WRITE_BYTES = 65_536
+/** A pipe takes chunks of this size whole; in UTF-16 code units, of which a text may take more bytes. */
+const PIPE_CHUNK = PIPE_BUF / 2
+/** A file takes chunks of any size whole, and a write costs more than its bytes. */
+const FILE_CHUNK = 65_536
 
 const closeFile = promisify(close)
 const openFile = promisify(open)
@@ -36,8 +38,8 @@ export class LineFile {
   private chunksBytes = 0
   private timer: NodeJS.Timeout | undefined
   private file: number | undefined
-  /** The file takes writes of any size whole. */
-  private isRegular: boolean
+  /** Lines are gathered up to it before they are written, where the interval does not end first. */
+  private chunkMax = PIPE_CHUNK
   private isStale = false
   /** The last write failed; the next one waits for the timer. */
   private isResting = false
@@ -46,7 +48,6 @@ export class LineFile {
 
   constructor(options: LineFileOptions) {
     this.options = options
-    this.isRegular = options.path !== '-'
   }
 
   /** @param line without its line end */
@@ -56,10 +57,10 @@ export class LineFile {
       this.dropped++
       return
     }
-    if (this.gathered.length + line.length >= PIPE_BUF / 2) this.gather()
+    if (this.gathered.length + line.length >= this.chunkMax) this.gather()
     this.gathered += `${line}\n`
     this.timer ??= setTimeout(() => this.flush(), flushMs)
-    if (this.isDue && !this.isResting) this.writing ??= this.writeAll()
+    if (this.chunks.length > 0 && !this.isResting) this.writing ??= this.writeAll()
   }
 
   /** Opens the file again before the next write, after it was renamed. */
@@ -96,16 +97,11 @@ export class LineFile {
     this.chunksBytes += chunk.length
   }
 
-  private get isDue(): boolean {
-    return this.isRegular ? this.chunksBytes >= FILE_WRITE_BYTES : this.chunks.length > 0
-  }
-
   private async writeAll(): Promise<void> {
     try {
       if (this.isStale) await this.close()
-      while (this.chunks.length > 0) {
+      for (let [chunk] = this.chunks; chunk !== undefined; [chunk] = this.chunks) {
         this.file ??= await this.open()
-        const chunk = this.next()
         const { bytesWritten } = await writeBytes(this.file, chunk)
         this.chunksBytes -= bytesWritten
         if (bytesWritten === chunk.length) this.chunks.shift()
@@ -126,21 +122,8 @@ export class LineFile {
     const { path } = this.options
     if (path === '-') return STANDARD_OUTPUT
     const file = await openFile(path, 'a')
-    this.isRegular = (await statFile(file)).isFile()
+    this.chunkMax = (await statFile(file)).isFile() ? FILE_CHUNK : PIPE_CHUNK
     return file
-  }
-
-  /** The bytes of the next write, which are the first of the chunks then. */
-  private next(): Buffer {
-    let [bytes, count] = [0, 0]
-    for (const { length } of this.chunks) {
-      if (count > 0 && (!this.isRegular || bytes + length > FILE_WRITE_BYTES)) break
-      bytes += length
-      count++
-    }
-    const joined = Buffer.concat(this.chunks.slice(0, count), bytes)
-    this.chunks.splice(0, count, joined)
-    return joined
   }
 
   private async close(): Promise<void> {

@@ -105,8 +105,8 @@ export class KeyLeases {
   /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
   answered({ lock, wantUnits }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
     if (lock !== undefined) {
-      const isLeased = answer.code === HoldCode.OK && answer.units > 0
-      this.locks.answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
+      const lease = answer.code === HoldCode.OK && answer.units > 0 ? this.leaseAt(nowMs) : this.usable(nowMs)
+      this.locks.answered(lock.seriesId, wantUnits, answer, lease, nowMs)
       return
     }
     // Refused requests have used their permits, and requests that wait on keep theirs.

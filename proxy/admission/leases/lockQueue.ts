@@ -17,9 +17,8 @@ export interface LockHost {
 interface Line {
   readonly want: LockWant
   waiting: { readonly waiter: HoldWaiter; readonly want: LockWant }[]
-  /** The number of waiting requests for which Redis was already asked, and the units that it was asked for. */
+  /** The number of waiting requests for which Redis was already asked. */
   asked: number
-  askedUnits: number
 }
 
 /**
@@ -46,7 +45,7 @@ export class LockQueue {
     else if (lease !== undefined && lease.locks.unitsOf(want.seriesId, nowMs) >= want.wantUnits) {
       this.host.holdRest(waiter, new ReservedTokens(want, lease, want.wantUnits), nowMs)
       return
-    } else this.lines.set(want.seriesId, { want, waiting: [{ waiter, want }], asked: 0, askedUnits: 0 })
+    } else this.lines.set(want.seriesId, { want, waiting: [{ waiter, want }], asked: 0 })
     this.host.wantLocks()
   }
 
@@ -57,12 +56,11 @@ export class LockQueue {
       let wantUnits = -(lease?.locks.unitsOf(seriesId, nowMs) ?? 0)
       for (const { want } of line.waiting) wantUnits += want.wantUnits
       line.asked = line.waiting.length
-      line.askedUnits = Math.min(Math.max(0, wantUnits), Number.MAX_SAFE_INTEGER)
       return {
         principal,
         waiting: 0,
         leastUnits: 0,
-        wantUnits: line.askedUnits,
+        wantUnits: Math.min(Math.max(0, wantUnits), Number.MAX_SAFE_INTEGER),
         extraUnits: 0,
         extraPermits: 0,
         coinUsdUnits,
@@ -75,13 +73,14 @@ export class LockQueue {
    * Processes Redis's answer for a series. When it refuses, by a cap for example, the rest of the hold is refused for the
    * same reason. Where it has given all that it was asked for and tokens are missing all the same, those that the lease had are no longer
    * on it, as at the turn of the hour: it is asked again.
+   * @param askedUnits that Redis was asked for
    * @param lease that the tokens are on; undefined when there are none
    */
-  answered(seriesId: string, answer: LeaseAnswer, lease: Lease | undefined, nowMs: number): void {
+  answered(seriesId: string, askedUnits: number, answer: LeaseAnswer, lease: Lease | undefined, nowMs: number): void {
     const line = this.lines.get(seriesId)
     if (answer.code === HoldCode.OK) for (const grant of answer.grants) lease?.addLock(grant)
     if (line === undefined) return
-    const isAll = answer.code !== HoldCode.OK || answer.units < line.askedUnits
+    const isAll = answer.code !== HoldCode.OK || answer.units < askedUnits
     const served = line.waiting.splice(0, line.asked)
     line.asked = 0
     if (line.waiting.length === 0) this.lines.delete(seriesId)

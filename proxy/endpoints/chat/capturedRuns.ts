@@ -1,27 +1,17 @@
-import type { Principal } from '../../access/principal.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
 import type { RelayStream, StreamTail } from '../../dialects/shared/relayStream.ts'
-import type { Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { RequestContent } from '../../traces/content/requestContent.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { RunServices } from '../run/services.ts'
 import { BodyRun } from './bodyRun.ts'
-import type { ChatOrder } from './order.ts'
 import { StreamRun } from './streamRun.ts'
 
 /** A request that is answered in one piece, and whose content is captured. */
 export class CapturedBodyRun extends BodyRun {
   private readonly content: RequestContent
 
-  constructor(
-    exchange: Exchange,
-    principal: Principal,
-    order: ChatOrder,
-    services: RunServices,
-    content: RequestContent,
-  ) {
-    super(exchange, principal, order, services)
+  constructor(content: RequestContent, ...run: ConstructorParameters<typeof BodyRun>) {
+    super(...run)
     this.content = content
   }
 
@@ -46,14 +36,8 @@ export class CapturedBodyRun extends BodyRun {
 export class CapturedStreamRun extends StreamRun {
   private readonly content: RequestContent
 
-  constructor(
-    exchange: Exchange,
-    principal: Principal,
-    order: ChatOrder,
-    services: RunServices,
-    content: RequestContent,
-  ) {
-    super(exchange, principal, order, services)
+  constructor(content: RequestContent, ...run: ConstructorParameters<typeof StreamRun>) {
+    super(...run)
     this.content = content
   }
 

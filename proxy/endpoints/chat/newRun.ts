@@ -21,7 +21,7 @@ export function newRun(
   const content = principal.capturesContent ? services.traces?.contentOf(exchange) : undefined
   if (content !== undefined) {
     const Captured = stream ? CapturedStreamRun : CapturedBodyRun
-    return new Captured(exchange, principal, order, services, content)
+    return new Captured(content, exchange, principal, order, services)
   }
   const Kind = stream ? StreamRun : BodyRun
   return new Kind(exchange, principal, order, services)

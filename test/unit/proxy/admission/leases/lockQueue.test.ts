@@ -78,7 +78,7 @@ test('waiting requests are combined into one call, and served in order of arriva
   assert.deepEqual([ask?.wantUnits, ask?.leastUnits, ask?.waiting, others.length], [220, 0, 0, 0])
   // One that comes later waits for the next answer.
   take(waiterOf(10))
-  queue.answered(SERIES, answerOf(130), newLease(), NOW)
+  queue.answered(SERIES, 220, answerOf(130), newLease(), NOW)
   assert.deepEqual(rests, [
     [100, 0],
     [30, 40],
@@ -89,7 +89,7 @@ test('waiting requests are combined into one call, and served in order of arriva
     queue.asks(principal, UNITS_PER_USD, undefined, NOW).map((one) => one.wantUnits),
     [10],
   )
-  queue.answered(SERIES, answerOf(0, capCode({ span: 'life', isPlatforms: false })), undefined, NOW)
+  queue.answered(SERIES, 10, answerOf(0, capCode({ span: 'life', isPlatforms: false })), undefined, NOW)
   assert.deepEqual(rests.slice(3), [[0, 20]])
   assert.equal(queue.isWaiting, false)
 })
@@ -105,9 +105,9 @@ test('tokens that are no longer on the lease when Redis answers are asked for on
     take(waiterOf(100), left < 100 ? lease : undefined)
     assert.deepEqual(wantsOf(queue, lease), [ask])
     const next = newLease()
-    queue.answered(SERIES, answerOf(ask), next, NOW)
+    queue.answered(SERIES, ask, answerOf(ask), next, NOW)
     assert.deepEqual([rests, wantsOf(queue, next)], [[], [100 - ask]])
-    queue.answered(SERIES, answerOf(100 - ask), next, NOW)
+    queue.answered(SERIES, 100 - ask, answerOf(100 - ask), next, NOW)
     assert.deepEqual([rests, queue.isWaiting], [[[100, 0]], false])
   }
 })
