@@ -7,6 +7,8 @@ const OPEN_BRACKET = 91
 const BACKSLASH = 92
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
+/** An escaped letter has six bytes in place of one. */
+const ESCAPED_LETTER_MORE_BYTES = 5
 
 /**
  * Scans JSON bytes in one pass, without making a string or an object. Subclasses for single formats record the members that
@@ -91,9 +93,11 @@ export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: 
   return true
 }
 
-/** Whether that name is this one, in whatever escapes: readers of JSON cannot tell them apart. */
+/** Whether that name is this one of letters alone, in whatever escapes: readers of JSON cannot tell them apart. */
 export function isSameName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
-  if (isName(bytes, nameStart, nameEnd, name)) return true
+  const moreBytes = nameEnd - nameStart - 1 - name.length
+  if (moreBytes === 0) return isName(bytes, nameStart, nameEnd, name)
+  if (moreBytes < 0 || moreBytes % ESCAPED_LETTER_MORE_BYTES !== 0) return false
   let at = nameStart
   while (at < nameEnd && bytes[at] !== BACKSLASH) at++
   if (at === nameEnd) return false

@@ -24,6 +24,13 @@ export class OutBuffer {
     return this.bytes.subarray(0, this.used)
   }
 
+  /** A copy of the gathered bytes. */
+  copy(): Buffer<ArrayBuffer> {
+    const copy = Buffer.allocUnsafe(this.used)
+    this.bytes.copy(copy, 0, 0, this.used)
+    return copy
+  }
+
   /** Appends source[start, end). */
   append(source: Buffer, start: number, end: number): void {
     const length = end - start

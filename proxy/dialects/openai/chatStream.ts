@@ -14,6 +14,7 @@ import type { ChunkRepair } from './chunkRepair.ts'
 import { chunkError, chunkUsage } from './chunkReports.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
+import type { HeldRepeat } from './heldRepeat.ts'
 import { HeldRepeats } from './heldRepeats.ts'
 import { OwnChunks } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
@@ -53,6 +54,9 @@ export class ChatStream implements FrameSink, RelayStream {
   private echo: string
   private readonly guard: ChunkGuard
   private readonly repeat = new HeldRepeats()
+  /** What watches the texts of chunks that match the template. */
+  private watch: HeldRepeat | null = null
+  private isHolding = false
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -103,7 +107,7 @@ export class ChatStream implements FrameSink, RelayStream {
   onEvent(bytes: Buffer, start: number, end: number): number {
     if (this.state !== 'flowing') return -1
     const from = dataStart(bytes, start, end)
-    const dataEnd = from < 0 || this.repeat.isHeld ? -1 : this.template.match(bytes, from, end)
+    const dataEnd = from < 0 || this.isHolding ? -1 : this.template.match(bytes, from, end)
     if (dataEnd < 0 || dataEnd + 2 > end || bytes[dataEnd] !== LF || bytes[dataEnd + 1] !== LF) return -1
     this.writeMatched(bytes)
     return dataEnd + 2
@@ -117,7 +121,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return
     }
     if (lines > 1) joinLines(bytes, start, end)
-    if (!this.repeat.isHeld && this.template.match(bytes, start, end) === end) {
+    if (!this.isHolding && this.template.match(bytes, start, end) === end) {
       this.writeMatched(bytes)
       return
     }
@@ -167,12 +171,11 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /** Writes the chunk that the template has just found. */
   private writeMatched(bytes: Buffer): void {
-    const { template, out } = this
-    this.guard.sendHeld(out)
-    this.guard.hasRelayed = true
-    const held = template.isContent ? this.repeat.text : template.isThought ? this.repeat.thought : null
-    if (held?.repeats(bytes, template.textStart, template.textEnd) === true) {
-      held.hold((event) => template.append(event, bytes))
+    const { template, out, guard, watch } = this
+    if (guard.isHolding) guard.sendHeld(out)
+    if (watch?.repeats(bytes, template.textStart, template.textEnd) === true) {
+      watch.hold((event) => template.append(event, bytes))
+      this.isHolding = true
       return
     }
     this.outputFrames++
@@ -190,6 +193,7 @@ export class ChatStream implements FrameSink, RelayStream {
     else if (this.repeat.found) this.holdRepeat(bytes, start, end, isText)
     else if (isText) this.relay(bytes, start, end)
     else this.relayChat(bytes, start, end)
+    this.isHolding = this.repeat.isHeld
   }
 
   private relayChat(bytes: Buffer, start: number, end: number): void {
@@ -211,6 +215,7 @@ export class ChatStream implements FrameSink, RelayStream {
     this.note(scan.outputs, scan.outputBytes, scan.finished)
     const dropUsage = this.append(this.out, bytes, start, end)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
+    this.watch = this.template.isContent ? this.repeat.text : this.template.isThought ? this.repeat.thought : null
   }
 
   /** Keeps what repeats all before it; what else the chunk says is passed on. */

@@ -1,4 +1,5 @@
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
+import { isName } from '../../json/jsonScan.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { parseBytes } from '../../sse/sseText.ts'
 import type { CallBounds } from '../limits.ts'
@@ -6,7 +7,10 @@ import { ChunkRepair } from './chunkRepair.ts'
 import type { ChunkScan } from './chunkScan.ts'
 
 /** Reasons that clients get as the provider wrote them. */
-const REASONS: ReadonlySet<string> = new Set<FinishReason>(['stop', 'length', 'tool_calls', 'content_filter'])
+const REASONS = (['stop', 'length', 'tool_calls', 'content_filter'] as const).map((word) => ({
+  word,
+  bytes: Buffer.from(word),
+}))
 /** `{}`, which some providers put before the arguments themselves. */
 const EMPTY_ARGUMENTS_BYTES = 2
 
@@ -54,6 +58,11 @@ export class ChunkGuard {
     return repair
   }
 
+  /** The beginning of a call is kept. */
+  get isHolding(): boolean {
+    return this.held !== null
+  }
+
   /** Calls of which the client does not have everything. */
   get isPending(): boolean {
     return this.repair?.choices.calls.isPending === true
@@ -86,12 +95,13 @@ export class ChunkGuard {
 
   /** Whether the reason of the chunk is the first, one of the known ones, and right for what was said before it. */
   private takesReason(bytes: Buffer, { choice }: ChunkScan): boolean {
-    const word = bytes.toString('latin1', choice.finishStart + 1, choice.finishEnd - 1)
+    const { finishStart, finishEnd } = choice
+    const word = REASONS.find((reason) => isName(bytes, finishStart, finishEnd - 1, reason.bytes))?.word
     const calls = this.repair?.choices.calls
-    if (!REASONS.has(word)) return false
+    if (word === undefined) return false
     if (this.reason !== null) return word === this.reason
     if (calls !== undefined && (calls.isPending || (word === 'stop' && calls.count > 0))) return false
-    this.reason = word as FinishReason
+    this.reason = word
     return true
   }
 

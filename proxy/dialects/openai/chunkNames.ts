@@ -9,6 +9,7 @@ export const NAMES = {
   created: Buffer.from('created'),
   error: Buffer.from('error'),
   receipt: Buffer.from('receipt'),
+  obfuscation: Buffer.from('obfuscation'),
   object: Buffer.from('object'),
   delta: Buffer.from('delta'),
   text: Buffer.from('text'),

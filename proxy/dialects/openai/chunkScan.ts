@@ -36,6 +36,11 @@ export class ChunkScan {
   objectEnd = -1
   errorStart = -1
   errorEnd = -1
+  /** The inside of the member `obfuscation`, which hides the length of the text by its own. */
+  paddingStart = -1
+  paddingEnd = -1
+  /** A member is an object, other than choices and their deltas. */
+  hasObject = false
   /** There is a member `receipt`, which is the gateway's own. */
   hasReceipt = false
   /** At least one choice. */
@@ -84,8 +89,8 @@ export class ChunkScan {
     this.at = start
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
-    this.objectStart = this.textStart = this.textEnd = -1
-    this.usageIsNull = this.hasReceipt = this.hasChoices = this.hasRole = false
+    this.objectStart = this.textStart = this.textEnd = this.paddingStart = -1
+    this.usageIsNull = this.hasObject = this.hasReceipt = this.hasChoices = this.hasRole = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()
@@ -174,27 +179,31 @@ export class ChunkScan {
   }
 
   private noteTop(nameStart: number, nameEnd: number, start: number): void {
-    if (isName(this.bytes, nameStart, nameEnd, NAMES.id)) {
+    const { bytes, at } = this
+    if (isName(bytes, nameStart, nameEnd, NAMES.id)) {
       this.idStart = start
-      this.idEnd = this.at
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.model)) {
+      this.idEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.model)) {
       this.modelStart = start
-      this.modelEnd = this.at
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.usage)) {
+      this.modelEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.usage)) {
       this.usageNameStart = nameStart
       this.usageStart = start
-      this.usageEnd = this.at
-      this.usageIsNull = this.bytes[start] === LETTER_N
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.created)) {
+      this.usageEnd = at
+      this.usageIsNull = bytes[start] === LETTER_N
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.created)) {
       this.createdStart = start
-      this.createdEnd = this.at
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.error) && this.bytes[start] !== LETTER_N) {
+      this.createdEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.error) && bytes[start] !== LETTER_N) {
       this.errorStart = start
-      this.errorEnd = this.at
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.object)) {
+      this.errorEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
-      this.objectEnd = this.at
-    } else if (isSameName(this.bytes, nameStart, nameEnd, NAMES.receipt)) {
+      this.objectEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.obfuscation) && bytes[start] === QUOTE) {
+      this.paddingStart = start + 1
+      this.paddingEnd = at - 1
+    } else if (isSameName(bytes, nameStart, nameEnd, NAMES.receipt)) {
       this.hasReceipt = true
     }
   }
@@ -262,6 +271,7 @@ export class ChunkScan {
   }
 
   private passValue(): boolean {
+    if (this.bytes[this.at] === OPEN_BRACE) this.hasObject = true
     const at = soundValueEnd(this.bytes, this.at, this.end)
     if (at < 0) return false
     this.at = at

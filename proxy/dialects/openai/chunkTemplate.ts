@@ -14,9 +14,9 @@ const MISSES_MAX = 8
 const scratch = new OutBuffer()
 
 /**
- * The chunks of a stream are mostly the same bytes except for their text. A template is one of them cut open there: a chunk
- * with the same bytes before and after its text has the same members, so that it need not be scanned again, and its bytes
- * for the client are known except for the text.
+ * The chunks of a stream are mostly the same bytes except for their text, and for the padding that some providers add after
+ * it. A template is one of them cut open there: a chunk with the same bytes around them has the same members, so that it need
+ * not be scanned again, and its bytes for the client are known except for both.
  */
 export class ChunkTemplate {
   /** The inside of the text of the chunk that matched last. */
@@ -30,6 +30,11 @@ export class ChunkTemplate {
   private after = NOTHING
   private outBefore = NOTHING
   private outAfter = NOTHING
+  /** What follows the padding; empty for chunks without one. */
+  private last = NOTHING
+  private outLast = NOTHING
+  private paddingStart = 0
+  private paddingEnd = 0
   private misses = 0
 
   /**
@@ -42,16 +47,24 @@ export class ChunkTemplate {
     this.misses++
     this.isContent = scan.choice.texts === 1
     this.isThought = scan.choice.thoughts === 1
-    this.before = Buffer.from(bytes.subarray(start, scan.textStart))
-    this.after = Buffer.from(bytes.subarray(scan.textEnd, end))
+    this.before = copyOf(bytes, start, scan.textStart)
+    const afterEnd = scan.paddingStart > scan.textEnd ? scan.paddingStart : end
+    this.after = copyOf(bytes, scan.textEnd, afterEnd)
     scratch.clear()
     scratch.appendAll(DATA)
     appendPart(scratch, bytes, start, scan.textStart, scan, identity, dropUsage)
-    this.outBefore = Buffer.from(scratch.view())
+    this.outBefore = scratch.copy()
     scratch.clear()
-    appendPart(scratch, bytes, scan.textEnd, end, scan, identity, dropUsage)
+    appendPart(scratch, bytes, scan.textEnd, afterEnd, scan, identity, dropUsage)
+    if (afterEnd === end) scratch.appendAll(END)
+    this.outAfter = scratch.copy()
+    this.last = this.outLast = NOTHING
+    if (afterEnd === end) return
+    this.last = copyOf(bytes, scan.paddingEnd, end)
+    scratch.clear()
+    appendPart(scratch, bytes, scan.paddingEnd, end, scan, identity, dropUsage)
     scratch.appendAll(END)
-    this.outAfter = Buffer.from(scratch.view())
+    this.outLast = scratch.copy()
   }
 
   /**
@@ -66,10 +79,23 @@ export class ChunkTemplate {
     const at = endOfText(bytes, textStart, end)
     if (end - at < after.length || at === textStart) return -1
     if (after.compare(bytes, at, at + after.length) !== 0) return -1
+    const matchEnd = this.last.length === 0 ? at + after.length : this.passPadding(bytes, at + after.length, end)
+    if (matchEnd < 0) return -1
     this.textStart = textStart
     this.textEnd = at
     this.misses = 0
-    return at + after.length
+    return matchEnd
+  }
+
+  /** @returns where the chunk ends whose padding begins at `start`, or -1 */
+  private passPadding(bytes: Buffer, start: number, end: number): number {
+    const { last } = this
+    const at = endOfText(bytes, start, end)
+    const matchEnd = at + last.length
+    if (matchEnd > end || last.compare(bytes, at, matchEnd) !== 0) return -1
+    this.paddingStart = start
+    this.paddingEnd = at
+    return matchEnd
   }
 
   /** Appends the chunk that matched last, as the client gets it. */
@@ -77,7 +103,17 @@ export class ChunkTemplate {
     out.appendAll(this.outBefore)
     out.append(bytes, this.textStart, this.textEnd)
     out.appendAll(this.outAfter)
+    if (this.last.length === 0) return
+    out.append(bytes, this.paddingStart, this.paddingEnd)
+    out.appendAll(this.outLast)
   }
+}
+
+// Without the view that a copy of a part is usually made of, which costs as much as the copy.
+function copyOf(bytes: Buffer, start: number, end: number): Buffer<ArrayBuffer> {
+  const copy = Buffer.allocUnsafe(end - start)
+  bytes.copy(copy, 0, start, end)
+  return copy
 }
 
 /** The end of the JSON string whose inside begins at `start`, or the first character that it cannot have. */

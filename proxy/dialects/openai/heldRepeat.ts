@@ -36,7 +36,7 @@ export class HeldRepeat {
   hold(write: (out: OutBuffer) => void): void {
     scratch.clear()
     write(scratch)
-    this.event = Buffer.from(scratch.view())
+    this.event = scratch.copy()
   }
 
   /** More of the answer follows, so that the chunk was a part of it. @returns the bytes of its text; 0 for no chunk */

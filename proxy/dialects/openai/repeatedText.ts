@@ -4,6 +4,11 @@ const ONE_PIECE_CHARACTERS_MIN = 32
 /** A text whose beginning and length are the same is the same. */
 const HEAD_CHARACTERS = 32
 
+const NO_CODES = new Uint16Array(0)
+
+/** Characters of a text of JSON as its bytes, or of a JavaScript string. */
+type Codes = Uint8Array | Uint16Array
+
 /**
  * Recognizes a delta that has the whole text of the answer once more, as some providers send it last. Texts are compared by
  * their length and their beginning, so that nothing of a long answer has to be kept.
@@ -13,7 +18,9 @@ export class RepeatedText {
   length = 0
   /** Every piece has to be shown, because the beginning of the text is not complete. */
   isWatched = true
-  private head = ''
+  /** Codes of the characters that the text begins with, of which the first `headLength` are known. */
+  private head = NO_CODES
+  private headLength = 0
   private pieces = 0
 
   /**
@@ -21,37 +28,50 @@ export class RepeatedText {
    * @returns whether it is all that came before it; such a piece is not taken
    */
   repeats(text: string): boolean {
-    const isWhole = this.mayBeWhole(text.length) && text.startsWith(this.head)
-    if (!isWhole) this.add(text)
+    const codes = codesOf(text)
+    const isWhole = this.mayBeWhole(text.length) && this.isHead(codes, 0)
+    if (!isWhole) this.note(text.length, codes, 0)
     return isWhole
   }
 
   /** The same for bytes [start, end), the inside of a text of JSON. */
   repeatsBytes(bytes: Buffer, start: number, end: number): boolean {
-    const { head } = this
-    const beginning = bytes.toString('latin1', start, Math.min(end, start + HEAD_CHARACTERS))
-    if (this.mayBeWhole(end - start) && beginning.startsWith(head)) return true
-    this.note(end - start, beginning)
+    if (this.mayBeWhole(end - start) && this.isHead(bytes, start)) return true
+    this.note(end - start, bytes, start)
     return false
   }
 
   /** Takes a piece that is passed on, whatever it is. */
   add(text: string): void {
-    this.note(text.length, text)
+    this.note(text.length, codesOf(text), 0)
   }
 
-  private note(length: number, text: string): void {
+  private note(length: number, codes: Codes, start: number): void {
     this.pieces++
     this.length += length
     if (!this.isWatched) return
-    this.head += text.slice(0, HEAD_CHARACTERS - this.head.length)
-    this.isWatched = this.head.length < HEAD_CHARACTERS
+    if (this.head === NO_CODES) this.head = new Uint16Array(HEAD_CHARACTERS)
+    const { head, headLength } = this
+    const count = Math.min(length, HEAD_CHARACTERS - headLength)
+    for (let i = 0; i < count; i++) head[headLength + i] = codes[start + i] as number
+    this.headLength = headLength + count
+    this.isWatched = this.headLength < HEAD_CHARACTERS
+  }
+
+  private isHead(codes: Codes, start: number): boolean {
+    const { head, headLength } = this
+    for (let i = 0; i < headLength; i++) if (head[i] !== codes[start + i]) return false
+    return true
   }
 
   private mayBeWhole(length: number): boolean {
     if (length !== this.length) return false
     return length >= (this.pieces > 1 ? CHARACTERS_MIN : ONE_PIECE_CHARACTERS_MIN)
   }
+}
+
+function codesOf(text: string): Uint16Array {
+  return Uint16Array.from({ length: Math.min(text.length, HEAD_CHARACTERS) }, (_, i) => text.charCodeAt(i))
 }
 
 /** Keeps a piece of a text that is all before it once more, until what follows shows whether it was the last. */

@@ -182,7 +182,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     if (!this.begun) {
       const bytesMax = this.services.limits.preambleBytesMax
       if (stream.state === 'waiting' && this.preambleBytes + out.length <= bytesMax) {
-        this.preamble.push(Buffer.from(out.view()))
+        this.preamble.push(out.copy())
         this.preambleBytes += out.length
         return
       }

@@ -54,13 +54,17 @@ const UNSOUND: readonly (readonly [what: string, chunk: string])[] = [
   ['a number that is none', SAID.replace('null', 'NaN')],
   ['a comma too many', SAID.replace('null}', 'null,}')],
   ['brackets that do not match', SAID.replace('"logprobs":null', '"logprobs":[}')],
+  ['a raw control character in padding', SAID.replace(/}$/, ',"obfuscation":"a\u0001b"}')],
+  ['padding without its end', SAID.replace(/}$/, ',"obfuscation":"ab}')],
+  ['padding with an unknown escape', SAID.replace(/}$/, ',"obfuscation":"\\q"}')],
   ['values without a comma', SAID.replace('"logprobs":null', '"logprobs":[1 2]')],
 ]
 for (const [what, unsound] of UNSOUND) {
   for (const before of [0, 1, 3]) {
     test(`${what} is not relayed, after ${before} chunks as they should be`, () => {
       assert.throws(() => JSON.parse(unsound))
-      const sound = `data: ${SAID}\n\n`
+      const said = unsound.includes('obfuscation') ? SAID.replace(/}$/, ',"obfuscation":"xyz"}') : SAID
+      const sound = `data: ${said}\n\n`
       const { out, stream } = relay(`${sound.repeat(before)}data: ${unsound}\n\n`)
       assert.deepEqual([stream.state, events(out).length], ['broken', before])
     })

@@ -116,31 +116,42 @@ const alike = fc.tuple(
     ),
     { minLength: 1, maxLength: 30 },
   ),
+  fc.constantFrom<(i: number) => string>(
+    () => '',
+    (i) => `,"obfuscation":"${'pad'.repeat(i % 4)}"`,
+    (i) => `,"obfuscation" : "${'\\\\\\"'.repeat(i % 3)}","usage":null `,
+    (i) => `,"usage":null,"obfuscation":"${i}","obfuscation":${i % 2 === 0 ? '"x"' : 'null'}`,
+  ),
 )
 
 test('similar chunks in one read are sent as each of them alone', () => {
   fc.assert(
-    fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
-      const chunks = texts.map((text, i) => {
-        const finish = text === null ? '"stop"' : 'null'
-        const odd = text !== null && text.length === 5 ? `"odd":${i},` : ''
-        const said = JSON.stringify({ [name]: text ?? '' })
-        return `data: {"id":"a","created":9,"model":"m",${extra}${odd}"choices":[{"index":0,"delta":${said},"finish_reason":${finish}}]}\n\n`
-      })
-      const together = relay(chunks.join(''), { keepNullUsage, size })
-      const alone = chunks.map((chunk) => relay(chunk, { keepNullUsage }))
-      assert.equal(together.out, alone.map(({ out }) => out).join(''))
-      const sum = (of: (stream: ChatStream) => number) => alone.reduce((total, { stream }) => total + of(stream), 0)
-      assert.equal(
-        together.stream.outputBytes,
-        sum((stream) => stream.outputBytes),
-      )
-      assert.equal(
-        together.stream.outputFrames,
-        sum((stream) => stream.outputFrames),
-      )
-      assert.equal(together.stream.finished, texts.includes(null))
-    }),
+    fc.property(
+      alike,
+      fc.integer({ min: 1, max: 400 }),
+      fc.boolean(),
+      ([extra, name, texts, padding], size, keepNullUsage) => {
+        const chunks = texts.map((text, i) => {
+          const finish = text === null ? '"stop"' : 'null'
+          const odd = text !== null && text.length === 5 ? `"odd":${i},` : ''
+          const said = JSON.stringify({ [name]: text ?? '' })
+          return `data: {"id":"a","created":9,"model":"m",${extra}${odd}"choices":[{"index":0,"delta":${said},"finish_reason":${finish}}]${padding(i)}}\n\n`
+        })
+        const together = relay(chunks.join(''), { keepNullUsage, size })
+        const alone = chunks.map((chunk) => relay(chunk, { keepNullUsage }))
+        assert.equal(together.out, alone.map(({ out }) => out).join(''))
+        const sum = (of: (stream: ChatStream) => number) => alone.reduce((total, { stream }) => total + of(stream), 0)
+        assert.equal(
+          together.stream.outputBytes,
+          sum((stream) => stream.outputBytes),
+        )
+        assert.equal(
+          together.stream.outputFrames,
+          sum((stream) => stream.outputFrames),
+        )
+        assert.equal(together.stream.finished, texts.includes(null))
+      },
+    ),
     { numRuns: 2_000 },
   )
 })
