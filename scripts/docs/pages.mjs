@@ -6,6 +6,7 @@ import { configurationPage } from './configuration.mjs'
 import { dashboardFiles } from './dashboards.mjs'
 import { errorsPage } from './errors.mjs'
 import { readmeWithFigures } from './figures.mjs'
+import { helmChart } from './helmChart.mjs'
 import { historiesPage } from './histories.mjs'
 import { httpPage } from './http.mjs'
 import { limitsPage } from './limits.mjs'
@@ -33,6 +34,7 @@ export async function pages(root) {
     ['docs/reference/metrics.md', await metricsPage()],
     ['docs/reference/logs.md', logsPage()],
     ...(await dashboardFiles()),
+    ...helmChart(root),
     ['docs/images/overview.svg', overviewPicture(root)],
     ['control/cli/capacityFigures.ts', capacityFiguresFile(root)],
     ['docs/operations/scale.md', await scalePage(root)],

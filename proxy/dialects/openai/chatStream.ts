@@ -54,7 +54,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private echo: string
   private readonly guard: ChunkGuard
   private readonly repeat = new HeldRepeats()
-  /** What watches the texts of chunks that match the template. */
+  /** Watches the texts of chunks that match the template. */
   private watch: HeldRepeat | null = null
   private isHolding = false
 

@@ -30,7 +30,7 @@ export class ChunkTemplate {
   private after = NOTHING
   private outBefore = NOTHING
   private outAfter = NOTHING
-  /** What follows the padding; empty for chunks without one. */
+  /** The bytes after the padding; empty for chunks without one. */
   private last = NOTHING
   private outLast = NOTHING
   private paddingStart = 0

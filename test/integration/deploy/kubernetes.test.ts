@@ -9,6 +9,7 @@ import { fileVariable } from '../../../contract/schemas/secretFiles.ts'
 import { type Limits, readLimits } from '../../../proxy/limits.ts'
 import { imageEnvironment } from '../../support/deploy/dockerfile.ts'
 import { environmentOf, type KubernetesObject, renderOverlay, workloads } from '../../support/deploy/kubernetes.ts'
+import { publishedFaults } from '../../support/deploy/publishedSchemas.ts'
 import { referenceFaults } from '../../support/deploy/references.ts'
 import { shapeFaults } from '../../support/deploy/shapes.ts'
 
@@ -18,9 +19,10 @@ const { metricNames } = (await import(new URL('../../../../scripts/docs/metrics.
 const skip = spawnSync('kubectl', ['version', '--client']).status !== 0 && 'kubectl is not here'
 
 for (const overlay of ['small', 'production']) {
-  test(`${overlay} renders to whole objects`, { skip }, () => {
+  test(`${overlay} renders to whole objects`, { skip }, async () => {
     const objects = renderOverlay(overlay)
     assert.deepEqual(objects.flatMap(shapeFaults), [])
+    assert.deepEqual((await Promise.all(objects.map(publishedFaults))).flat(), [])
     assert.deepEqual(referenceFaults(objects), [])
     for (const { kind, metadata } of objects.filter((one) => one.kind !== 'Namespace'))
       assert.equal(Reflect.get(metadata, 'namespace'), 'sluice', `${kind} ${metadata.name}`)
@@ -104,6 +106,22 @@ test('autoscaling reads metrics of the proxies that exist', { skip }, async () =
   const read = scalers.flatMap(({ spec }) => (spec as unknown as Scaling).metrics.map(({ pods }) => pods.metric.name))
   assert.deepEqual(read, ['sluice_open_requests', 'sluice_event_loop_delay_p99_seconds'])
   for (const name of read) assert.ok(names.includes(name), `no part serves ${name}`)
+})
+
+test('missing members and values of another type are found by the published schemas', { skip }, async () => {
+  const objects = renderOverlay('small')
+  for (const [from, to] of [
+    ['"containerPort":8080', '"containerPort":"8080"'],
+    ['"containerPort":8080', '"protocol":"TCP"'],
+    ['"serviceName":"proxy-pods",', '"replicas":"2",'],
+    ['"kind":"Job"', '"kind":"Jobs"'],
+    ['"whenUnsatisfiable":"ScheduleAnyway"', '"whenUnsatisfiable":null'],
+  ] as const) {
+    const text = JSON.stringify(objects)
+    assert.ok(text.includes(from), from)
+    const changed = JSON.parse(text.replaceAll(from, to)) as KubernetesObject[]
+    assert.notDeepEqual((await Promise.all(changed.map(publishedFaults))).flat(), [], to)
+  }
 })
 
 test('mistyped members and references to nothing are found', { skip }, () => {

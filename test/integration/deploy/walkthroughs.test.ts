@@ -5,9 +5,11 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { COMMANDS } from '../../../control/cli/main.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { readCompose } from '../../support/deploy/compose.ts'
+import { chartValues } from '../../support/deploy/helmChart.ts'
 import { renderOverlay } from '../../support/deploy/kubernetes.ts'
 import { fencedBlocks } from '../../support/fencedBlocks.ts'
 import { markdownPages } from '../../support/markdownPages.ts'
@@ -50,6 +52,17 @@ test('services and volumes of compose exist', () => {
   }
   const removed = lines.flatMap((line) => line.match(/\bsluice_\w+/g) ?? []).map((name) => name.slice('sluice_'.length))
   for (const name of removed) assert.ok(name in volumes, `there is no volume ${name}`)
+})
+
+test('values that are set on the command line of Helm exist', () => {
+  const set = lines.flatMap((line) => [...line.matchAll(/--set(?:-file)? ([\w.]+)=/g)].map(([, path = '']) => path))
+  assert.ok(set.length > 4)
+  for (const path of set) {
+    const value = path
+      .split('.')
+      .reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), chartValues())
+    assert.equal(typeof value, 'string', path)
+  }
 })
 
 test('objects of Kubernetes exist', { skip: !hasKubectl && 'kubectl is not here' }, () => {
