@@ -7,6 +7,7 @@ import { type TestCertificate, TRUSTED, UNTRUSTED } from '../../support/certific
 import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
 import { type LimitChanges, limitsText } from '../../support/limits.ts'
 import { FaultyGateway } from '../../support/parts/faultyGateway.ts'
+import { rounds } from '../../support/rounds.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 // A machine that runs tests stands still for a while now and then; the faults are far above that.
@@ -110,11 +111,13 @@ test('a storm of errors ends the load test', async () => {
 })
 
 test('a climb ends where the latency steps up', async () => {
-  const climb = ['--rate-from', '10', '--rate-to', '200', '--seconds', '2']
+  const step = rounds({ short: 40, long: 800 })
+  gateway.stepPerSecond = step
+  const climb = ['--rate-from', String(step / 4), '--rate-to', String(step * 5), '--seconds', '2', '--yes']
   const { report } = await load('--model', 'step', '--stream', ...climb)
   assert.deepEqual(Object.keys(found(report)), ['latency_bend'])
   const carried = report.climb?.carried_rate ?? 0
-  assert.ok(carried >= 10 && carried <= 40, `it carries ${carried}`)
+  assert.ok(carried >= step / 4 && carried <= step, `it carries ${carried}`)
 })
 
 test('a climb that does not bend carries its last rate', async () => {

@@ -28,13 +28,13 @@ const UNITS = 1_900
 /** One answer in so many has the fault. */
 const EVERY = 100
 const STALL_MS = 5_000
-/** Of the model `step`: requests within its first second that are answered at once. */
-const STEP_PER_SECOND = 40
 const STEP_MS = 5_000
 
 /** A gateway in the process of a test, whose answers have receipts and numbered frames, and faults that are asked for. */
 export class FaultyGateway {
   readonly baseUrl: string
+  /** Of the model `step`: requests within a second that are answered immediately. */
+  stepPerSecond = 40
   /** Requests by model. */
   readonly served = new Map<string, number>()
   private readonly server: Server
@@ -84,7 +84,7 @@ export class FaultyGateway {
   private isAboveStep(): boolean {
     const nowMs = performance.now()
     this.arrivals = this.arrivals.filter((atMs) => nowMs - atMs < 1_000).concat(nowMs)
-    return this.arrivals.length > STEP_PER_SECOND
+    return this.arrivals.length > this.stepPerSecond
   }
 
   private whole(response: ServerResponse, id: string, fault: GatewayFault): void {
