@@ -86,6 +86,24 @@ test('its entry point starts each part and the command line', async () => {
   assert.match((await image.run('no-such')).stderr, /there is no "no-such"/)
 })
 
+test('its programs leave no core dumps, which would have their secrets', () => {
+  const programs = join(dir, 'programs')
+  mkdirSync(programs)
+  writeFileSync(join(programs, 'node'), '#!/bin/sh\nulimit -S -c\nulimit -H -c\n', { mode: 0o755 })
+  const entry = join(projectRoot, 'deploy/image/entrypoint.sh')
+  for (const part of ['proxy', 'control', 'migrate']) {
+    const { stdout, stderr } = spawnSync(
+      '/bin/sh',
+      ['-c', 'ulimit -S -c unlimited; exec /bin/sh "$@"', 'sh', entry, part],
+      {
+        env: { PATH: `${programs}:${process.env['PATH']}` },
+        encoding: 'utf8',
+      },
+    )
+    assert.equal(stdout, '0\n0\n', `${part}: ${stderr}`)
+  }
+})
+
 test('its health check says what the part answers', async () => {
   const script = join(projectRoot, 'deploy/image/health.mjs')
   let status = 200
