@@ -32,6 +32,9 @@ export interface Receipt {
   }
   readonly usage_source: string
   readonly clamped: boolean
+  readonly duration_ms: number
+  readonly first_token_ms: number | null
+  readonly tries: number | null
   readonly error: string | null
   readonly log?: { position: number }
 }

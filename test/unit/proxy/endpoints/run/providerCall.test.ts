@@ -16,7 +16,7 @@ class Play implements CallingRun, CallListener {
   readonly world = new RunWorld()
   readonly exchange = new RecordedExchange()
   readonly principal = testPrincipal()
-  readonly metered = metered
+  metered = metered
   routes = metered.routes
   /** How many other models may be asked yet, each over the same routes; null where the request names none. */
   othersLeft: number | null = null
@@ -102,6 +102,32 @@ test('a call advances from its routes to the committed response', () => {
     'committed: end',
   ])
   assert.deepEqual([call.route?.id, call.asked?.id, call.firstByteMs > 0], ['mock/1', 'mock/1', true])
+})
+
+test('a stream is timed by its first output, another answer by its first byte, and an attempt before by neither', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const timesOf = (streamed: boolean): number[] => {
+    const play = new Play()
+    const { call, world } = play
+    play.metered = { ...metered, streamed }
+    call.start()
+    const steps = [
+      () => world.call.listener.onHead(200, HEADERS),
+      () => world.call.listener.onData(Buffer.from('a')),
+      () => world.call.listener.onFailure(RESET),
+      () => world.call.listener.onHead(200, HEADERS),
+      () => world.call.listener.onData(Buffer.from('b')),
+      () => call.commit(),
+      () => world.call.listener.onData(Buffer.from('c')),
+    ]
+    return steps.map((step) => {
+      t.mock.timers.tick(10)
+      step()
+      return call.firstByteMs
+    })
+  }
+  assert.deepEqual(timesOf(true), [0, 0, 0, 0, 0, 60, 60])
+  assert.deepEqual(timesOf(false), [0, 20, 0, 0, 50, 50, 50])
 })
 
 test('a broken response is reported once committed; before that it fails over, and after the last route it is rejected', () => {
