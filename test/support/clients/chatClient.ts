@@ -21,7 +21,7 @@ export interface Receipt {
   readonly rate: string | null
   readonly tier: string | null
   readonly cost: { units: string; usd: string; coin: string }
-  readonly hold: { units: string }
+  readonly hold: { units: string; usd: string }
   readonly usage: {
     prompt_tokens: number
     completion_tokens: number
