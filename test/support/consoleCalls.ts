@@ -1,7 +1,6 @@
 import { lastDays } from '../../console/format/time.ts'
 
-const usageOf = (by: string, days: string): string =>
-  `/v1/account/usage?from=${days}&to=DAY&group_by=${by}&limit=1000`
+const usageOf = (by: string, days: string): string => `/v1/account/usage?from=${days}&to=DAY&group_by=${by}&limit=1000`
 
 /**
  * The calls of each page of the menu when it is opened with a session: one for each table of figures. DAY is today, DAY-29 the

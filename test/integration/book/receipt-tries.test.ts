@@ -56,7 +56,10 @@ test('a stream that a second route served has two tries, and the time until its 
     const { firstTokenMs, durationMs, ...rest } = figuresOf(receipt)
     assert.deepEqual(rest, { tries })
     // The provider sends the head of the stream at once; timers may fire a millisecond early.
-    assert.ok(Number(firstTokenMs) >= TTFT_MS - 1 && Number(firstTokenMs) <= durationMs, `${firstTokenMs} ${durationMs}`)
+    assert.ok(
+      Number(firstTokenMs) >= TTFT_MS - 1 && Number(firstTokenMs) <= durationMs,
+      `${firstTokenMs} ${durationMs}`,
+    )
     await assertEverywhere(receipt)
   }
 })
