@@ -6,7 +6,10 @@ import { count, flag, message, text } from './protoText.ts'
 /** The content of a Settlement message; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
 export interface SettlementFields
   extends Pick<ReceiptFields, 'requestId' | 'model' | 'endpoint' | 'sheetVersion' | 'streamed' | 'holdUnits' | 'usage'>,
-    Pick<ReceiptFields, 'quantity' | 'unit' | 'size' | 'attestation' | 'clamped' | 'durationMs' | 'firstByteMs' | 'tries'> {
+    Pick<
+      ReceiptFields,
+      'quantity' | 'unit' | 'size' | 'attestation' | 'clamped' | 'durationMs' | 'firstByteMs' | 'tries'
+    > {
   readonly accountId: string
   readonly keyId: string
   readonly provider: string

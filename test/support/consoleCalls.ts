@@ -11,7 +11,7 @@ export const PAGE_CALLS: Readonly<Record<string, readonly string[]>> = {
   Usage: [usageOf('day,model', 'DAY-29')],
   Requests: ['/v1/receipts?limit=25'],
   'Keys and caps': ['/v1/account/keys?limit=20'],
-  Balance: ['/v1/account', '/v1/account/funding', '/v1/account/deposits?limit=20'],
+  Balance: ['/v1/account', '/v1/account/funding', '/v1/account/wallets', '/v1/account/deposits?limit=20'],
   'Agents and approvals': ['/v1/agents?limit=20'],
   'Batch jobs': [],
   Connect: ['/v1/models'],
