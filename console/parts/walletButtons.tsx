@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Announced, onWallet } from '../wallet/provider.ts'
 
 interface ButtonsProps {
-  /** What stands before the name of each wallet. */
+  /** The text before the name of each wallet. */
   readonly action: string
   readonly isBusy: boolean
   readonly onPick: (wallet: Announced) => void

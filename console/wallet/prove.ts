@@ -4,7 +4,7 @@ import { signInText } from './signInText.ts'
 
 /**
  * Has a wallet sign that it is its owner's, with a nonce of the gateway.
- * @param purpose what the signature is for, as the wallet shows it
+ * @param purpose of the signature, which the wallet shows
  * @throws ApiError, or what the wallet throws where its owner refuses
  */
 export async function proveWallet(

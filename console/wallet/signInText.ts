@@ -1,5 +1,5 @@
 interface SignIn {
-  /** What the signature is for, as the wallet's owner reads it. */
+  /** The purpose of the signature, which the wallet shows to its owner. */
   readonly purpose: string
   /** With the checksum of EIP-55, as wallets give it. */
   readonly address: string
