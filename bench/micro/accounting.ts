@@ -44,6 +44,8 @@ const receipt: ReceiptFields = {
   streamed: true,
   createdMs: 1_763_683_200_000,
   durationMs: 1_204,
+  firstByteMs: 310,
+  tries: 1,
   errorCode: null,
 }
 

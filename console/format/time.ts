@@ -1,3 +1,5 @@
+import { UNKNOWN } from './unknown.ts'
+
 const DAY_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 const MINUTE_MS = 60_000
@@ -38,8 +40,9 @@ export function shownTime(iso: string): string {
   return Number.isNaN(time.getTime()) ? iso : time.toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** A duration such as 830 ms, 1.42 s or 3 min 5 s. */
-export function shownDuration(ms: number): string {
+/** A duration such as 830 ms, 1.42 s or 3 min 5 s. @param ms null where it is not known */
+export function shownDuration(ms: number | null): string {
+  if (ms === null) return UNKNOWN
   if (ms < MS_PER_SECOND) return `${Math.round(ms)} ms`
   if (ms < MINUTE_MS) return `${(ms / MS_PER_SECOND).toFixed(2)} s`
   const seconds = Math.round(ms / MS_PER_SECOND)

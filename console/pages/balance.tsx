@@ -7,6 +7,7 @@ import { Badge, Card, Figure, Source, Time } from '../parts/pieces.tsx'
 import { StatementPicker } from '../parts/statementPicker.tsx'
 import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
+import { Wallets } from '../parts/wallets.tsx'
 import { useResource } from '../state/resource.ts'
 import { credential } from '../state/session.ts'
 
@@ -18,13 +19,14 @@ const PAGE = 20
 /** How many months back the year's statements go. */
 const MONTHS_SHOWN = 12
 
-/** Balances, credit grants, deposits and statements of the account. */
+/** Balances, credit grants, deposits, wallets and statements of the account. */
 export function Balance() {
   return (
     <NeedsCredential session>
       <div class="stack">
         <AccountCards />
         <Funding />
+        <Wallets />
         <Deposits />
       </div>
     </NeedsCredential>

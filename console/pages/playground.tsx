@@ -143,7 +143,7 @@ function Answer({ chat, isBusy }: { readonly chat: Chat; readonly isBusy: boolea
         <>
           <HoldBar hold={receipt.hold} cost={receipt.cost} />
           <dl class="figures facts">
-            <Figure name="First token">{firstMs === undefined ? '–' : shownDuration(firstMs)}</Figure>
+            <Figure name="First token">{shownDuration(firstMs ?? null)}</Figure>
             <Figure name="Time taken">{shownDuration(receipt.duration_ms)}</Figure>
             <Figure name="Input tokens">{receipt.usage.prompt_tokens}</Figure>
             <Figure name="Output tokens">{receipt.usage.completion_tokens}</Figure>

@@ -1,6 +1,7 @@
 import { read, type Shape } from '../api/client.ts'
 import { grouped, shownUsd } from '../format/money.ts'
 import { shownDuration } from '../format/time.ts'
+import { UNKNOWN } from '../format/unknown.ts'
 import { Pager, usePages } from '../parts/pager.tsx'
 import { Badge, Card, Source, Time } from '../parts/pieces.tsx'
 import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
@@ -25,11 +26,14 @@ const columns: readonly Column<Receipt>[] = [
   },
   { name: 'Model', cell: ({ model }) => model },
   { name: 'Cost', isNumber: true, cell: ({ cost }) => shownUsd(cost.usd) },
+  { name: 'Hold', isNumber: true, cell: ({ hold }) => shownUsd(hold.usd) },
   { name: 'Endpoint', cell: ({ endpoint }) => endpoint },
   { name: 'Status', cell: ({ status }) => <Badge state={status} /> },
   { name: 'Input', isNumber: true, cell: ({ usage }) => grouped(usage.prompt_tokens) },
   { name: 'Output', isNumber: true, cell: ({ usage }) => grouped(usage.completion_tokens) },
+  { name: 'First token', isNumber: true, cell: ({ first_token_ms: ms }) => shownDuration(ms) },
   { name: 'Time taken', isNumber: true, cell: ({ duration_ms: ms }) => shownDuration(ms) },
+  { name: 'Tries', isNumber: true, cell: ({ tries }) => tries ?? UNKNOWN },
 ]
 
 /** The log of requests, by cursor. */

@@ -1,6 +1,7 @@
 import type { Shape } from '../api/client.ts'
 import { grouped, permille, shownUnits, shownUsd, unitsOf } from '../format/money.ts'
 import { shownDuration } from '../format/time.ts'
+import { UNKNOWN } from '../format/unknown.ts'
 import { Badge, Card, Figure, Time } from './pieces.tsx'
 
 type Receipt = Shape<'Receipt'>
@@ -37,10 +38,12 @@ export function ReceiptCard({ receipt }: { readonly receipt: Receipt }) {
         <Figure name="Time (UTC)">
           <Time of={receipt.created} />
         </Figure>
+        <Figure name="First token">{shownDuration(receipt.first_token_ms)}</Figure>
         <Figure name="Time taken">
           {shownDuration(receipt.duration_ms)}
           {receipt.streamed ? ', streamed' : ''}
         </Figure>
+        <Figure name="Tries">{receipt.tries ?? UNKNOWN}</Figure>
         <Figure name="Endpoint">{receipt.endpoint}</Figure>
         <Figure name="Input tokens">
           {grouped(usage.prompt_tokens)}

@@ -1,4 +1,6 @@
 interface SignIn {
+  /** The purpose of the signature, which the wallet shows to its owner. */
+  readonly purpose: string
   /** With the checksum of EIP-55, as wallets give it. */
   readonly address: string
   readonly nonce: string
@@ -9,12 +11,12 @@ interface SignIn {
   readonly issuedAt: string
 }
 
-/** The text of EIP-4361 (Sign-In with Ethereum) by which a wallet signs in here. */
-export function signInText({ address, nonce, chainId, host, origin, issuedAt }: SignIn): string {
+/** The text of EIP-4361 (Sign-In with Ethereum) by which a wallet proves itself here. */
+export function signInText({ purpose, address, nonce, chainId, host, origin, issuedAt }: SignIn): string {
   return `${host} wants you to sign in with your Ethereum account:
 ${address}
 
-Sign in to the Sluice console.
+${purpose}
 
 URI: ${origin}
 Version: 1

@@ -105,6 +105,10 @@ export interface ReceiptFields {
   /** When the hold was taken, by Redis's clock, so that the proxy and the book show the same. */
   readonly createdMs: number
   readonly durationMs: number
+  /** From the arrival to the first output of a stream; 0 where none came, or where it was never written down. */
+  readonly firstByteMs: number
+  /** Attempts at providers; 0 where none was asked, or where they were never counted. */
+  readonly tries: number
   /** A code of the error table, or null when the request succeeded. */
   readonly errorCode: string | null
   /** Of a request that was paid per call. */
@@ -204,6 +208,10 @@ function nameOrNull(name: string): string {
   return name === '' ? 'null' : `"${name}"`
 }
 
+function countOrNull(count: number): number | null {
+  return count === 0 ? null : count
+}
+
 /**
  * The receipt as JSON text on one line. Put together by hand because it is made for every answer of the gateway.
  * @param fields amounts are units; times are milliseconds since 1970
@@ -219,6 +227,7 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
+    `,"first_token_ms":${fields.streamed ? countOrNull(fields.firstByteMs) : null},"tries":${countOrNull(fields.tries)}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
     `${taggingJson(fields.tagging)}${paidJson(fields)}${lockJson(fields.lock)}${logJson(fields.log)}}`
   )

@@ -122,6 +122,8 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     streamed: false,
     createdMs: job.heldAtMs,
     durationMs: told.durationMs,
+    firstByteMs: 0,
+    tries: 0,
     errorCode: told.errorCode === '' ? null : told.errorCode,
     ...(job.tagsSalt !== '' && { tagging: { user: job.endUser, tags: job.tags, salt: job.tagsSalt } }),
   }

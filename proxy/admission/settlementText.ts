@@ -6,7 +6,10 @@ import { count, flag, message, text } from './protoText.ts'
 /** The content of a Settlement message; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
 export interface SettlementFields
   extends Pick<ReceiptFields, 'requestId' | 'model' | 'endpoint' | 'sheetVersion' | 'streamed' | 'holdUnits' | 'usage'>,
-    Pick<ReceiptFields, 'quantity' | 'unit' | 'size' | 'attestation' | 'clamped' | 'durationMs'> {
+    Pick<
+      ReceiptFields,
+      'quantity' | 'unit' | 'size' | 'attestation' | 'clamped' | 'durationMs' | 'firstByteMs' | 'tries'
+    > {
   readonly accountId: string
   readonly keyId: string
   readonly provider: string
@@ -16,7 +19,6 @@ export interface SettlementFields
   readonly chargeUnits: number
   readonly usageSource: sluice.UsageSource
   readonly startedAtMs: number
-  readonly firstByteMs: number
   readonly rate: sluice.Rate
   readonly tier: sluice.Tier
   /** Tokens that were burnt; absent for none. `chargeUnits` does not have them. */
@@ -63,6 +65,7 @@ export function settlementText(fields: SettlementFields): string {
     text('\xaa\x01', fields.size) +
     (fields.lock === undefined ? '' : lockText(fields.lock)) +
     text('\xe2\x08', fields.attestation) +
+    count('\x90\x17', fields.tries) +
     (fields.tagging === undefined ? '' : taggingText(fields.tagging))
   )
 }

@@ -88,7 +88,7 @@ const HISTOGRAM_FAMILIES: readonly {
   },
   {
     name: 'gen_ai_server_time_to_first_token_seconds',
-    help: 'Time from the arrival of a streamed request to the first bytes of its answer',
+    help: 'Time from the arrival of a streamed request to the first output of its answer',
     bounds: FIRST_TOKEN_SECONDS,
     read: ({ firstToken }) => [[{}, firstToken]],
   },

@@ -118,13 +118,14 @@ export async function openPage(browser: Browser, baseUrl: string, width: number,
 }
 
 /** Gives the pages of a window a wallet, which announces itself as of EIP-6963 and signs what it is asked to. */
-export async function addWallet(page: Page, wallet: PrivateKeyAccount): Promise<void> {
-  await page.exposeFunction('signByTest', (raw: `0x${string}`) => wallet.signMessage({ message: { raw } }))
-  await page.addInitScript(`
+export async function addWallet(page: Page, wallet: PrivateKeyAccount, name = 'Test Wallet'): Promise<void> {
+  const sign = `signBy${wallet.address}`
+  await page.exposeFunction(sign, (raw: `0x${string}`) => wallet.signMessage({ message: { raw } }))
+  await page.addInitScript(`{
     const request = async ({ method, params }) =>
-      method === 'eth_requestAccounts' ? ['${wallet.address}'] : window.signByTest(params[0])
-    const detail = { info: { uuid: 'test', name: 'Test Wallet' }, provider: { request } }
+      method === 'eth_requestAccounts' ? ['${wallet.address}'] : window.${sign}(params[0])
+    const detail = { info: { uuid: '${name}', name: '${name}' }, provider: { request } }
     const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
     addEventListener('eip6963:requestProvider', announce)
-  `)
+  }`)
 }

@@ -80,7 +80,15 @@ export const MONEY_SHAPES = {
       clamped: said('Whether the provider reported more than the hold', flag),
       streamed: flag,
       created: time,
-      duration_ms: integer,
+      duration_ms: said('From the arrival to the end', integer),
+      first_token_ms: said(
+        'From the arrival to the first output of a stream; null for an answer in one piece, and where no output came',
+        orNull(integer),
+      ),
+      tries: said(
+        'Attempts at providers; null where none was asked, and on receipts from before they were counted',
+        orNull(integer),
+      ),
       error: said('A code of the error table', orNull(text)),
       'attestation?': said('The report of attested hardware that the private tier was served by', text),
       'lock?': said('Tokens of a compute lock that were burnt', shape({ series: text, tokens: decimal, units: text })),

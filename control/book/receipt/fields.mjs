@@ -72,7 +72,8 @@ export const RECEIPT_FIELDS = [
   // Where the charge was taken from: grantId=units,...,coin=units:nanos.
   { name: 'split', type: 'text', from: 'ending' },
   { name: 'startedAtMs', type: 'bigint', proto: 'started_at_ms' },
-  { name: 'firstByteMs', type: 'integer', proto: 'first_byte_ms' },
+  { name: 'firstByteMs', type: 'integer', proto: 'first_byte_ms', isShown: true },
+  { name: 'tries', type: 'integer', proto: 'tries', isShown: true },
   { name: 'attestation', type: 'text', proto: 'attestation', isShown: true },
   { name: 'leafLayout', type: 'smallint', from: 'ending', isShown: true },
   // The RFC 6962 leaf hash of the text of the leaf.

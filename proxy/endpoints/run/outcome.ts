@@ -19,7 +19,7 @@ const VOID = -1
 export interface ServedBy {
   /** The route that answered; null for none. */
   readonly route: Route | null
-  /** From the request's arrival; 0 before there is any. */
+  /** As ProviderCall has it. */
   readonly firstByteMs: number
   /** Attempts at providers. */
   readonly tries: number
@@ -159,6 +159,8 @@ export class Outcome implements HoldEnd {
       streamed: metered.streamed,
       createdMs: hold.heldAtMs,
       durationMs: this.durationMs,
+      firstByteMs: this.servedBy.firstByteMs,
+      tries: this.servedBy.tries,
       errorCode: this.errorCode,
       ...(paid && { paid }),
       ...(this.burnt && { lock: this.burnt }),
@@ -166,7 +168,7 @@ export class Outcome implements HoldEnd {
     })
   }
 
-  private settlementText({ route, firstByteMs }: ServedBy): string {
+  private settlementText({ route, firstByteMs, tries }: ServedBy): string {
     const { bill, hold } = this
     const { metered, principal, exchange, tagging } = this.run
     const { model } = metered
@@ -196,6 +198,7 @@ export class Outcome implements HoldEnd {
       rate: RATE[metered.rate ?? 'standard'],
       tier: TIER[tierOf(this.run)],
       attestation: this.attestation,
+      tries,
       tagging,
     })
   }

@@ -67,7 +67,7 @@ export interface CallingRun extends RunContext {
 export class ProviderCall implements AttemptListener {
   /** The route that answers; null before one does. */
   route: Route | null = null
-  /** From the request's arrival; 0 before there is any. */
+  /** From the request's arrival to the first output of a stream, or the first byte of another answer; 0 before there is any. */
   firstByteMs = 0
   /** The client has disconnected, and the answer is read all the same. */
   detached = false
@@ -122,6 +122,7 @@ export class ProviderCall implements AttemptListener {
    */
   commit(outputBytes = 0): void {
     this.run.enter('committed')
+    if (this.run.metered.streamed) this.noteFirst()
     this.attempts?.commit(outputBytes)
   }
 
@@ -215,6 +216,7 @@ export class ProviderCall implements AttemptListener {
   onAttempt(route: Route): void {
     if (this.run.phase !== 'calling') this.run.enter('calling')
     this.route = null
+    this.firstByteMs = 0
     this.asked = route
     this.listener.onAttempt?.()
   }
@@ -228,8 +230,13 @@ export class ProviderCall implements AttemptListener {
   onData(bytes: Buffer): void {
     const { phase } = this.run
     if ((phase !== 'committed' && phase !== 'answering') || bytes.length === 0) return
-    if (this.firstByteMs === 0) this.firstByteMs = Math.max(1, Date.now() - this.run.exchange.startedAtMs)
+    // A stream counts from its first output, which is what makes it count.
+    if (this.firstByteMs === 0 && !this.run.metered.streamed) this.noteFirst()
     this.listener.onData(bytes)
+  }
+
+  private noteFirst(): void {
+    this.firstByteMs = Math.max(1, Date.now() - this.run.exchange.startedAtMs)
   }
 
   onEnd(): void {

@@ -89,6 +89,8 @@ test('a single receipt proves that it is in the usage log', async () => {
   assert.deepEqual(receipt.cost, { units: '102', usd: '0.000000102', coin: '0.000000051' })
   assert.deepEqual([receipt.status, receipt.error, receipt.price_sheet], ['ok', null, '1'])
   assert.equal(receipt.usage.total_tokens, 9)
+  // A proxy from before they were counted does not report them.
+  assert.deepEqual([receipt.first_token_ms, receipt.tries], [null, null])
   const { position, leaf, tree_size, root, proof, entry } = receipt.log
   assert.equal(leafHash(entry).toString('hex'), leaf)
   assert.ok(entry.includes(receipt.request_id))

@@ -7,19 +7,14 @@ import { after, before, test } from 'node:test'
 import OpenAI from 'openai'
 import type { Browser } from 'playwright-core'
 import { shownUsd } from '../../../console/format/money.ts'
+import { shownDuration } from '../../../console/format/time.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { addWallet, type ConsolePage, openPage, startBrowser } from '../../support/browser.ts'
 import { AgentClient } from '../../support/clients/agentClient.ts'
 import { apiOk, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { chat } from '../../support/clients/chatClient.ts'
+import { chat, type Receipt } from '../../support/clients/chatClient.ts'
 import { present } from '../../support/present.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
-
-interface Receipt {
-  readonly request_id: string
-  readonly cost: { readonly usd: string }
-  readonly hold: { readonly usd: string }
-}
 
 const PICTURE = join(projectRoot, 'docs/images/console.png')
 const AGENT_PATH = '/v1/chat/completions'
@@ -49,6 +44,13 @@ async function signedInByKey(key: string, path = ''): Promise<ConsolePage> {
 const receipts = async (): Promise<Receipt[]> =>
   (await apiOk<{ data: Receipt[] }>(stack.baseUrl, 'GET', '/v1/receipts', { token: owner.apiKey })).data
 
+/** The cells of these columns in the first row of the page's table. */
+async function firstRow({ page }: ConsolePage, columns: readonly string[]): Promise<(string | undefined)[]> {
+  const names = await page.locator('thead th').allInnerTexts()
+  const cells = await page.locator('tbody tr').first().locator('td').allInnerTexts()
+  return columns.map((name) => cells[names.findIndex((each) => each.toLowerCase() === name.toLowerCase())])
+}
+
 test('a streamed answer shows its hold and its exact cost, and its proof is verified or refused', async () => {
   const shown = await signedInByKey(owner.apiKey)
   const { page } = shown
@@ -75,6 +77,15 @@ test('a streamed answer shows its hold and its exact cost, and its proof is veri
   await page.getByRole('button', { name: 'Change one byte and verify' }).click()
   await page.getByText('The proof does not hold.').waitFor()
   assert.ok((await page.locator('.steps .failed').count()) > 0)
+
+  await shown.follow('Requests')
+  assert.deepEqual(await firstRow(shown, ['Hold', 'First token', 'Time taken', 'Tries']), [
+    shownUsd(receipt.hold.usd),
+    shownDuration(receipt.first_token_ms),
+    shownDuration(receipt.duration_ms),
+    '1',
+  ])
+  assert.notEqual(receipt.first_token_ms, null)
   assert.deepEqual(shown.faults, [])
   await page.context().close()
 })

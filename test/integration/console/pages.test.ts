@@ -6,28 +6,15 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { projectRoot } from '../../../control/launch/paths.ts'
-import { type ConsolePage, openPage, type Scheme, startBrowser } from '../../support/browser.ts'
+import { addWallet, type ConsolePage, openPage, type Scheme, startBrowser } from '../../support/browser.ts'
 import { newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat } from '../../support/clients/chatClient.ts'
+import { callNow, PAGE_CALLS, YEAR_CALLS } from '../../support/consoleCalls.ts'
 import { Screens } from '../../support/screens.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
-/** The menu, with the heading of each page where it differs. */
-const PAGES = [
-  'Playground',
-  'Usage',
-  'Requests',
-  'Keys and caps',
-  'Balance',
-  'Agents and approvals',
-  'Batch jobs',
-  'Connect',
-  'Models and prices',
-  'Compute locks',
-  'Status',
-  'Reserve',
-  'Checkpoints',
-]
+/** The menu. */
+const PAGES = Object.keys(PAGE_CALLS)
 const NARROW = 380
 const NARROWEST = 360
 const GZIP_BYTES_MAX = 150_000
@@ -106,6 +93,32 @@ for (const [width, scheme] of LOOKS) {
     await page.context().close()
   })
 }
+
+test('a page makes one call for each of its tables, and usage of any length is one call', async () => {
+  const shown = await openPage(browser, stack.baseUrl, 1280, 'light')
+  const { page } = shown
+  await addWallet(page, owner.wallet)
+  await page.goto(`${stack.baseUrl}/console/sign-in`)
+  await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
+  await shown.loaded('Usage')
+  const assertCalls = async (name: string, calls: readonly string[], work: () => Promise<void>) => {
+    const before = shown.asked.length
+    await work()
+    const asked = shown.asked.slice(before).map(decodeURIComponent)
+    assert.deepEqual(asked.filter((path) => path.startsWith('/v1/')).sort(), calls.map(callNow).sort(), name)
+  }
+  for (const [name, calls] of Object.entries(PAGE_CALLS)) await assertCalls(name, calls, () => shown.follow(name))
+  await shown.follow('Usage')
+  const press = async (name: string) => {
+    await page.getByRole('button', { name, exact: true }).click()
+    await shown.quiet()
+  }
+  await assertCalls('12 months', [YEAR_CALLS.Model], () => press('12 months'))
+  await assertCalls('by key', [YEAR_CALLS.Key], () => press('Key'))
+  await assertCalls('by tag', [YEAR_CALLS.Tag], () => press('Tag'))
+  assert.deepEqual(shown.faults, [])
+  await page.context().close()
+})
 
 test('a picture of another page, or in other colors, is told from the recorded one', async (t) => {
   if (screens.isRecording) {

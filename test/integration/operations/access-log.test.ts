@@ -85,12 +85,13 @@ test('a served request has one line with the figures of its receipt', async () =
       chargedUnits: Number(receipt.cost.units),
       holdUnits: Number(receipt.hold.units),
       streamed: line['streamed'],
-      tries: 1,
+      tries: receipt.tries,
       client: '127.0.0.1',
     })
     assert.match(String(keyId), /^key_/)
     assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000)
     assert.ok(Number(admissionMs) > 0 && Number(admissionMs) <= Number(durationMs) + 1 && Number(firstByteMs) > 0)
+    assert.deepEqual([receipt.tries, receipt.first_token_ms], [1, line['streamed'] === true ? firstByteMs : null])
   }
 })
 

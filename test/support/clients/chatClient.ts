@@ -21,7 +21,7 @@ export interface Receipt {
   readonly rate: string | null
   readonly tier: string | null
   readonly cost: { units: string; usd: string; coin: string }
-  readonly hold: { units: string }
+  readonly hold: { units: string; usd: string }
   readonly usage: {
     prompt_tokens: number
     completion_tokens: number
@@ -32,6 +32,9 @@ export interface Receipt {
   }
   readonly usage_source: string
   readonly clamped: boolean
+  readonly duration_ms: number
+  readonly first_token_ms: number | null
+  readonly tries: number | null
   readonly error: string | null
   readonly log?: { position: number }
 }

@@ -35,6 +35,8 @@ export const FIELDS: ReceiptFields = {
   streamed: true,
   createdMs: 1_795_227_423_510,
   durationMs: 9,
+  firstByteMs: 3,
+  tries: 1,
   errorCode: null,
 }
 

@@ -35,6 +35,8 @@ const ROW: ReceiptRow = {
   clamped: true,
   streamed: false,
   durationMs: 9,
+  firstByteMs: 8,
+  tries: 2,
   errorCode: 'client_gone',
   lockSeries: 'lock_01M7XY94RCYS5DVS0Y0NXMF0CG',
   lockUnits: 18,

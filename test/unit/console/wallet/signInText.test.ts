@@ -7,7 +7,9 @@ import { signInText } from '../../../../console/wallet/signInText.ts'
 test('the text is that of EIP-4361', () => {
   const issuedAt = '2027-01-31T12:00:00.000Z'
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const purpose = 'Link this wallet to your account.'
   const own = signInText({
+    purpose,
     address,
     nonce: 'abcdefgh12345678',
     chainId: 31_337,
@@ -22,7 +24,7 @@ test('the text is that of EIP-4361', () => {
     domain: '127.0.0.1:8080',
     uri: 'http://127.0.0.1:8080',
     version: '1',
-    statement: 'Sign in to the Sluice console.',
+    statement: purpose,
     issuedAt: new Date(issuedAt),
   })
   assert.equal(own, expected)

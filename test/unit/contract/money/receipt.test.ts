@@ -24,6 +24,8 @@ const FIELDS: ReceiptFields = {
   streamed: true,
   createdMs: Date.UTC(2026, 10, 21, 1, 2, 3, 4),
   durationMs: 812,
+  firstByteMs: 131,
+  tries: 2,
   errorCode: null,
 }
 
@@ -53,6 +55,8 @@ test('a receipt parses to its documented shape', () => {
     streamed: true,
     created: '2026-11-21T01:02:03.004Z',
     duration_ms: 812,
+    first_token_ms: 131,
+    tries: 2,
     error: null,
   })
 })
@@ -85,6 +89,19 @@ test('a receipt of the book adds its position in the usage log', () => {
 test('a receipt from before rates were recorded says so', () => {
   const { rate, tier } = JSON.parse(receiptJson({ ...FIELDS, rate: '', tier: '' }))
   assert.deepEqual([rate, tier], [null, null])
+})
+
+test('a first token is that of a stream, and figures that were never written down are null', () => {
+  const CASES: [changes: Partial<ReceiptFields>, firstTokenMs: number | null, tries: number | null][] = [
+    [{}, 131, 2],
+    [{ streamed: false }, null, 2],
+    [{ firstByteMs: 0 }, null, 2],
+    [{ firstByteMs: 0, tries: 0 }, null, null],
+  ]
+  for (const [changes, ...expected] of CASES) {
+    const { first_token_ms: firstTokenMs, tries } = JSON.parse(receiptJson({ ...FIELDS, ...changes }))
+    assert.deepEqual([firstTokenMs, tries], expected)
+  }
 })
 
 test('units other than tokens are counted beside the tokens', () => {

@@ -46,7 +46,7 @@ function outcomeOf(
   hold.lockUnits = lockUnits
   hold.heldAtMs = 5
   const errorCode = status === 'ok' ? null : 'client_gone'
-  return new Outcome(run, hold, { route, firstByteMs: 9, tries: 1 }, { status, bill: billOf(units), errorCode })
+  return new Outcome(run, hold, { route, firstByteMs: 9, tries: 2 }, { status, bill: billOf(units), errorCode })
 }
 
 const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolean][] = [
@@ -83,7 +83,9 @@ test('the receipt and the settlement show the same', () => {
   assert.deepEqual([booked.chargeUnits, cost.units], [100, '100'])
   assert.deepEqual([booked.durationMs, booked.errorCode], [receipt['duration_ms'], 'client_gone'])
   assert.deepEqual([booked.status, receipt['status']], [sluice.Status.PARTIAL, 'partial'])
-  assert.deepEqual([booked.provider, booked.firstByteMs, booked.holdUnits], ['mock', 9, 100])
+  assert.deepEqual([booked.provider, booked.firstByteMs, booked.tries, booked.holdUnits], ['mock', 9, 2, 100])
+  const { streamed, first_token_ms: firstTokenMs, tries } = receipt
+  assert.deepEqual([firstTokenMs, tries], [streamed === true ? 9 : null, 2])
 })
 
 const PRICES: [changes: Partial<Metered>, privateTier: boolean, rate: number, tier: number][] = [

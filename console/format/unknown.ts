@@ -1,0 +1,2 @@
+/** In place of a figure that is not known. */
+export const UNKNOWN = '–'
