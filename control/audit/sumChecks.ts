@@ -1,6 +1,6 @@
+import { ROLLUP_KEYS, rollupsOf } from '../book/rollups/rollupSums.ts'
 import { hourSumsOf, outcomesOf, tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
 import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from '../book/usage/usageSums.ts'
-import { ROLLUP_KEYS, rollupsOf } from '../book/rollups/rollupSums.ts'
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 

@@ -18,7 +18,7 @@ interface Pass {
   readonly accountId: string
 }
 
-/** A day is rolled up once the one after it has begun, longer than any transaction takes: what is booked later finds the trigger. */
+/** A day is rolled up once the one after it has begun, longer than any transaction takes: later bookings find the trigger. */
 const LAST_DAYS = 1
 
 const READ_PASS = `
@@ -111,7 +111,7 @@ async function keepPass(client: Client, { untilDay, accountId }: Pass, isDone: b
 /** Rolls up the first days of a piece. @returns the first day that is left */
 async function rollUpNext(client: Client, piece: Piece, limits: BookLimits): Promise<number> {
   const { accountId } = piece
-  // Whoever books days that are over has this lock shared. What was booked before is seen from here on.
+  // Bookings of days that are over share this lock. Those that were committed before are seen from here on.
   await lockTextUntilCommit(client, 'usageRollups', `usage of ${accountId}`)
   const untilDay = await endOf(client, piece, limits.usageRollupRowsMax)
   await client.query(ADD, [accountId, piece.fromDay, untilDay])

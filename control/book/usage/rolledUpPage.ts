@@ -26,7 +26,7 @@ export interface PartedPage {
 
 /**
  * Reads the first groups of a page. Where they are ordered by day it reads the latest days first, until there are enough, and so
- * on; what the page does not show is not added up.
+ * on; days that the page does not show are not added up.
  */
 export async function readParts(page: PartedPage): Promise<GroupRow[]> {
   const { groupBy, most, read, groups } = page

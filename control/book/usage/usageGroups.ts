@@ -87,15 +87,19 @@ export class UsageGroups {
    * @throws GatewayError for an invalid cursor
    */
   constructor(groupBy: readonly UsageGroup[], after: string, days: Days) {
-    this.columns = groupBy.map((group): Column =>
-      group === 'month' ? { ...COLUMNS.month, sql: monthSql('used.day', days) } : COLUMNS[group],
+    this.columns = groupBy.map(
+      (group): Column => (group === 'month' ? { ...COLUMNS.month, sql: monthSql('used.day', days) } : COLUMNS[group]),
     )
     this.order = this.columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
     this.place = after === '' ? [] : readCursor(after, this.columns)
   }
 
   /** The sums of all rows, and a page of those of their groups in their order, in one pass. */
-  async whole(db: Queryable, rows: UsageRows, limit: number): Promise<{ readonly total: UsageSums; readonly page: UsagePage }> {
+  async whole(
+    db: Queryable,
+    rows: UsageRows,
+    limit: number,
+  ): Promise<{ readonly total: UsageSums; readonly page: UsagePage }> {
     const more = rows.more ?? []
     const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
     const { sql, values } = this.pageOf('groups', rows, limit + 1)
@@ -126,24 +130,31 @@ export class UsageGroups {
     }
   }
 
-  /** SQL of all groups of rows. What is shown is looked up once for each value of its column. */
+  /** SQL of all groups of rows. A column that is looked up is so once for each of its values. */
   private groupsOf(rows: UsageRows, sum: 'sum' | 'bigint_sum'): string {
     const numbers = this.columns.map((_, i) => i + 1).join(', ')
     const sums = [...SUM_COLUMNS, ...(rows.more ?? [])].map((name) => `${sum}(${name}) AS ${name}`).join(', ')
     const groups = (columns: readonly string[], from: string): string =>
       `SELECT ${columns.map((sql, i) => `${sql} AS c${i}`).join(', ')}, ${sums} FROM ${from} GROUP BY ${numbers}`
-    const known = groups(this.columns.map(({ sql }) => sql), rows.sql)
+    const known = groups(
+      this.columns.map(({ sql }) => sql),
+      rows.sql,
+    )
     const place = this.columns.findIndex(({ shown }) => shown !== undefined)
     const shown = this.columns[place]?.shown?.('value')
     if (shown === undefined) return known
     return `WITH known AS MATERIALIZED (${known}), looked AS MATERIALIZED (
         SELECT value, ${shown} AS shown FROM (SELECT DISTINCT c${place} AS value FROM known) AS each
-      ) ${groups(this.columns.map((_, i) => (i === place ? 'looked.shown' : `c${i}`)), `known JOIN looked ON looked.value = c${place}`)}`
+      ) ${groups(
+        this.columns.map((_, i) => (i === place ? 'looked.shown' : `c${i}`)),
+        `known JOIN looked ON looked.value = c${place}`,
+      )}`
   }
 
   private pageOf(groups: string, { values, more = [] }: UsageRows, most: number): { sql: string; values: unknown[] } {
     const first = values.length + 2
-    const behind = this.place.length === 0 ? '' : `WHERE (${this.order}) > (${this.place.map((_, i) => `$${first + i}`).join(', ')})`
+    const behind =
+      this.place.length === 0 ? '' : `WHERE (${this.order}) > (${this.place.map((_, i) => `$${first + i}`).join(', ')})`
     const sums = [...SUM_COLUMNS, ...more].map((name) => (name === 'units' ? 'units::text AS units' : name)).join(', ')
     return {
       sql: `SELECT ${this.columns.map((_, i) => `c${i}`).join(', ')}, ${sums} FROM ${groups} ${behind}

@@ -89,7 +89,11 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
   const byMonth = !groupBy.includes('day') && !groupBy.includes('hour')
   const keys = groupBy.includes('key') || groupBy.includes('platform_key')
   const names = { keys, models: groupBy.includes('model'), byMonth }
-  const total = await totalOf(client, dayRows(scope, query, { keys: false, models: false, byMonth: true }), ACCOUNT_SUMS)
+  const total = await totalOf(
+    client,
+    dayRows(scope, query, { keys: false, models: false, byMonth: true }),
+    ACCOUNT_SUMS,
+  )
   const [named] = groupBy.filter((group) => !isPeriod(group))
   const column = named === 'key' ? 'key_id' : named === 'model' ? 'model' : undefined
   const isWide = family === 'days' && byMonth && names.keys && names.models
@@ -112,7 +116,9 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
 
 function fineRows(family: Exclude<Family, 'days'>, scope: UsageScope, query: UsageQuery, byMonth: boolean): UsageRows {
   if (family === 'tags') return tagRows(scope, query.groupBy, byMonth)
-  return family === 'hours' ? hourRows(scope, query) : outcomeRows(scope, query, { models: query.groupBy.includes('model'), byMonth })
+  return family === 'hours'
+    ? hourRows(scope, query)
+    : outcomeRows(scope, query, { models: query.groupBy.includes('model'), byMonth })
 }
 
 async function totalOf(db: Queryable, { sql, values }: UsageRows, sums = SUMS): Promise<UsageSums> {
@@ -121,7 +127,12 @@ async function totalOf(db: Queryable, { sql, values }: UsageRows, sums = SUMS): 
 }
 
 /** The keys or models of the usage in their order; perhaps more than those of the filters. */
-async function namesOf(db: Queryable, scope: UsageScope, query: UsageQuery, column: 'key_id' | 'model'): Promise<string[]> {
+async function namesOf(
+  db: Queryable,
+  scope: UsageScope,
+  query: UsageQuery,
+  column: 'key_id' | 'model',
+): Promise<string[]> {
   const [keys, models] = [column === 'key_id', column === 'model']
   const filter = {
     model: models ? query.model : '',

@@ -2,7 +2,7 @@ import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Days } from './periods.ts'
 import { hourSumsOf, outcomesOf, tagSumsOf, uncountedReceipts } from './receiptSums.ts'
-import { type UsageSpan, spansOf } from './usageSpans.ts'
+import { spansOf, type UsageSpan } from './usageSpans.ts'
 import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from './usageSums.ts'
 
 const HOURS_OF_DAY = 24
@@ -32,13 +32,13 @@ export interface UsageFilter {
   readonly platformKeyId: string
 }
 
-/** What the rows have to tell apart, beside the account and the day. */
+/** The names that rows have, beside the account and the day. */
 export interface RowNames {
   readonly keys: boolean
   readonly models: boolean
   /** Whether days of one month may be one row. */
   readonly byMonth: boolean
-  /** Only these, where the names are too many to be read at once. */
+  /** Only these, where the names are too many to be read together. */
   readonly among?: { readonly column: 'key_id' | 'model'; readonly values: readonly string[] }
 }
 
@@ -62,7 +62,9 @@ class Parameters {
 
   /** SQL that chooses the usage logs that receipts of accounts are in, for uncounted ones. */
   logs(ids: readonly string[] | undefined): string {
-    return ids === undefined ? 'true' : `c.log = ANY (${this.add(intArray([...new Set(ids.map(shardOf))]))}::smallint[])`
+    return ids === undefined
+      ? 'true'
+      : `c.log = ANY (${this.add(intArray([...new Set(ids.map(shardOf))]))}::smallint[])`
   }
 
   between(column: string, first: number, last: number): string {
@@ -80,13 +82,19 @@ const rowsOf = (parts: readonly string[], { values }: Parameters): UsageRows => 
 })
 
 /** The spans of a scope, with the accounts that each is of. */
-function placesOf(scope: UsageScope, byMonth: boolean): { span: UsageSpan; accountIds: readonly string[] | undefined }[] {
+function placesOf(
+  scope: UsageScope,
+  byMonth: boolean,
+): { span: UsageSpan; accountIds: readonly string[] | undefined }[] {
   const { accountIds, rolledUp, untilDay } = scope
   const others = accountIds?.filter((id) => !rolledUp.includes(id))
   const rolled = rolledUp.length === 0 ? [] : spansOf(scope, untilDay, byMonth)
   return [
     ...rolled.map((span) => ({ span, accountIds: rolledUp })),
-    ...(others === undefined || others.length > 0 ? spansOf(scope, 0, false) : []).map((span) => ({ span, accountIds: others })),
+    ...(others === undefined || others.length > 0 ? spansOf(scope, 0, false) : []).map((span) => ({
+      span,
+      accountIds: others,
+    })),
   ]
 }
 
@@ -121,7 +129,7 @@ export function dayRows(scope: UsageScope, filter: UsageFilter, names: RowNames)
   return rowsOf(parts, parameters)
 }
 
-/** What rows tell apart by which usage is chosen as well. */
+/** With the names by which usage is chosen. */
 const namesWith = ({ keys, models }: RowNames, filter: UsageFilter): { keys: boolean; models: boolean } => ({
   keys: keys || filter.keyId !== '' || filter.platformKeyId !== '',
   models: models || filter.model !== '',
@@ -136,7 +144,12 @@ export function outcomeRows(
   const parameters = new Parameters()
   const hasModels = models || model !== ''
   const ofModel = (): string => (model === '' ? '' : ` AND model = ${parameters.add(model)}`)
-  const sums = (rows: string, accountIds: readonly string[] | undefined, { fromDay, toDay }: Days, columns = COLUMNS): string =>
+  const sums = (
+    rows: string,
+    accountIds: readonly string[] | undefined,
+    { fromDay, toDay }: Days,
+    columns = COLUMNS,
+  ): string =>
     `SELECT account_id, day, model, provider, outcome, ${columns} FROM ${rows}
      WHERE ${parameters.accounts(accountIds)} AND ${parameters.between('day', fromDay, toDay)}${ofModel()}`
   const counted = placesOf(scope, byMonth).map(({ span, accountIds }) =>
@@ -174,7 +187,12 @@ export function tagRows(scope: UsageScope, groupBy: readonly string[], byMonth: 
   const kind = groupBy.includes('user') ? 'user' : 'tag'
   const hours = groupBy.includes('hour') ? 1 : HOURS_OF_DAY
   const ofDay = HOURS_OF_DAY / hours
-  const sums = (rows: string, accountIds: readonly string[] | undefined, { fromDay, toDay }: Days, columns = COLUMNS): string =>
+  const sums = (
+    rows: string,
+    accountIds: readonly string[] | undefined,
+    { fromDay, toDay }: Days,
+    columns = COLUMNS,
+  ): string =>
     `SELECT account_id, period / ${ofDay} AS day, period AS hour, value, ${columns} FROM ${rows}
      WHERE ${parameters.accounts(accountIds)} AND kind = '${kind}' AND hours = ${hours}
        AND ${parameters.between('period', fromDay * ofDay, toDay * ofDay + ofDay - 1)}`

@@ -31,7 +31,10 @@ test('every day is in one span, and months are read as one where all of their da
         const untilDay = until === 0 ? 0 : 20_000 + until
         const spans = spansOf(days, untilDay, byMonth)
         const read = spans.flatMap((span) =>
-          Array.from({ length: span.toDay - span.fromDay + 1 }, (_, i) => ({ day: span.fromDay + i, source: span.source })),
+          Array.from({ length: span.toDay - span.fromDay + 1 }, (_, i) => ({
+            day: span.fromDay + i,
+            source: span.source,
+          })),
         )
         const expected = Array.from({ length: length + 1 }, (_, i) => days.fromDay + i)
         assert.deepEqual(
