@@ -46,15 +46,23 @@ INSERT INTO usage_rollup_pass (until_day, account_id, is_done) VALUES (0, '', tr
 -- waits for those that have it, so that one of both sees the rows of the other.
 CREATE OR REPLACE FUNCTION roll_up_late_usage() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  fresh jsonb := to_jsonb(NEW);
-  before jsonb := CASE TG_OP WHEN 'UPDATE' THEN to_jsonb(OLD) ELSE '{}' END;
-  owner text := fresh ->> 'account_id';
-  of_day integer := coalesce(fresh ->> 'day', fresh ->> 'period');
+  ends integer;
+  fresh jsonb;
+  before jsonb;
+  owner text := NEW.account_id;
+  of_day integer;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('usage of ' || owner, 0));
-  IF NOT EXISTS (SELECT FROM usage_rollup_ends WHERE account_id = owner AND until_day > of_day) THEN
+  SELECT until_day INTO ends FROM usage_rollup_ends WHERE account_id = owner;
+  IF ends IS NULL THEN
     RETURN NULL;
   END IF;
+  fresh := to_jsonb(NEW);
+  of_day := coalesce(fresh ->> 'day', fresh ->> 'period');
+  IF of_day >= ends THEN
+    RETURN NULL;
+  END IF;
+  before := CASE TG_OP WHEN 'UPDATE' THEN to_jsonb(OLD) ELSE '{}' END;
   INSERT INTO usage_rollups AS u
   SELECT owner, c.span, c.kind, CASE c.span WHEN 'day' THEN of_day ELSE first_of_month(of_day) END,
     coalesce(c.name, ''), coalesce(c.model, ''),
