@@ -1,9 +1,8 @@
-import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
+import { type Client, type Pool, withSnapshot } from '../runtime/db/pool.ts'
 
 /** Runs reads that all see the book as it is at one moment, however long they take. */
 export function inSnapshot<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
-  return withTransaction(pool, async (client) => {
-    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  return withSnapshot(pool, async (client) => {
     await client.query('SET LOCAL statement_timeout = 0')
     return work(client)
   })

@@ -1,3 +1,4 @@
+import { ROLLUP_KEYS, rollupsOf } from '../book/rollups/rollupSums.ts'
 import { hourSumsOf, outcomesOf, tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
 import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import type { Invariant } from './check.ts'
@@ -48,6 +49,23 @@ export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] =>
       WHERE a.balance IS DISTINCT FROM coalesce(p.amount, 0)`,
   },
 ]
+
+/** SQL of the sums of a table that are rolled up. */
+const rolledUp = (table: string, day = 'day', where = ''): string =>
+  `(SELECT t.* FROM ${table} t JOIN usage_rollup_ends e ON e.account_id = t.account_id AND t.${day} < e.until_day${where})`
+
+/** Rows of usage_rollups that differ from the sums that they are made of, which have checks of their own. */
+const ROLLUP_FAULTS = `
+  SELECT coalesce(u.account_id, r.account_id) || ', ' || coalesce(u.kind, r.kind) || ' ' || coalesce(u.name, r.name) || ' ' ||
+    coalesce(u.model, r.model) || ' in the ' || coalesce(u.span, r.span) || ' from day ' || coalesce(u.period, r.period) || ': ' ||
+    coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) || ' requests, its days ' || coalesce(r.units, 0) || ' in ' ||
+    coalesce(r.requests, 0)
+  FROM usage_rollups u FULL JOIN (${rollupsOf({
+    days: rolledUp('usage_days'),
+    outcomes: rolledUp('usage_outcomes'),
+    tags: rolledUp('usage_tags', 'period', ' AND t.hours = 24'),
+  })}) r ON ${ROLLUP_KEYS.map((key) => `r.${key} = u.${key}`).join(' AND ')}
+  WHERE (${SUM_COLUMNS.map((name) => `u.${name}`).join(', ')}) IS DISTINCT FROM (${SUM_COLUMNS.map((name) => `r.${name}`).join(', ')})`
 
 /** Invariants of the tables that receipts are added up in. */
 export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
@@ -132,5 +150,10 @@ export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
       ) r ON r.account_id = u.account_id AND r.kind = u.kind AND r.hours = u.hours AND r.period = u.period AND r.value = u.value
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
+    name: 'usage rollups equal the usage by day',
+    checked: `SELECT count(*) || ' rollups' FROM usage_rollups`,
+    faults: ROLLUP_FAULTS,
   },
 ]

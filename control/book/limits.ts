@@ -17,6 +17,14 @@ export const BOOK_LIMITS = {
    * are added up together.
    */
   usageTagsMax: 100,
+  /** Interval of the checks whether there are days to roll up, in milliseconds. */
+  usageRollupMs: 60_000,
+  /** Accounts that have at least so many sums by day, key and model, or others of the kind, have rollups. */
+  usageRollupRowsMin: 1_000,
+  /** Such sums that are rolled up in one step; of one day, all of them. */
+  usageRollupRowsMax: 20_000,
+  /** Accounts that are looked at in one step. */
+  usageRollupAccounts: 200,
   /** The window of the keys that spend most, in milliseconds. */
   topSpendMs: 300_000,
   /** Keys whose charges are counted in it. */

@@ -16,6 +16,7 @@ import type { Product, RunningProduct } from '../api/product.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { addMonthsAhead } from '../book/partitions/addMonths.ts'
 import { monthKeeper } from '../book/partitions/monthKeeper.ts'
+import { rollupKeeper } from '../book/rollups/rollupKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { statisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
 import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
@@ -145,6 +146,7 @@ export class ControlService {
       housekeeper(jobs),
       monthKeeper(jobs),
       statisticsKeeper(jobs),
+      rollupKeeper(jobs),
       statusKeeper({ ...jobs, redis }),
     ]) {
       this.running.push({ name: job.name, stop: async () => void (await job.stop()) })

@@ -4,6 +4,7 @@ import { logEvent } from '../logEvents.ts'
 import type { Exchange } from '../server/exchange.ts'
 import type { MetricsLimits } from './limits.ts'
 import { LineFile } from './lineFile.ts'
+import { LineParts, usageText } from './lineParts.ts'
 import type { EndedRequest } from './modelMetrics.ts'
 
 const MICROSECONDS_PER_MS = 1_000
@@ -42,6 +43,7 @@ export interface RequestRecorder {
 export class AccessLog implements RequestRecorder {
   private readonly clientOf: ClientOf
   private readonly file: LineFile
+  private readonly parts: LineParts
 
   /**
    * @param path a file, or `-` for standard output
@@ -49,6 +51,7 @@ export class AccessLog implements RequestRecorder {
    */
   constructor(path: string, clientOf: ClientOf, log: Logger, limits: MetricsLimits) {
     this.clientOf = clientOf
+    this.parts = new LineParts(limits.accessLogNamesMax)
     const outage = new OutageLog(
       {
         began: (err) => logEvent(log, 'access_log_failed', { err, path }),
@@ -73,7 +76,7 @@ export class AccessLog implements RequestRecorder {
 
   /** Notes a request with a hold, at its end. */
   ended(exchange: LoggedExchange, entry: AccessEntry, atMs: number): void {
-    this.file.add(lineOf(entry, atMs, this.addressOf(exchange)))
+    this.file.add(lineOf(this.parts, entry, atMs, this.addressOf(exchange)))
   }
 
   /** Notes a request that was answered with an error, and that had no hold. */
@@ -102,18 +105,16 @@ export class AccessLog implements RequestRecorder {
 }
 
 /** Member by member: an object of them, and its printing, take twice as long. Ids and names of the gateway need no escapes. */
-function lineOf(entry: AccessEntry, atMs: number, client: string | undefined): string {
+function lineOf(parts: LineParts, entry: AccessEntry, atMs: number, client: string | undefined): string {
   const { requestId, operation, model, provider, key, accountId, keyId, status, errorCode, usage } = entry
   const { chargedUnits, holdUnits, tries, streamed, durationMs, firstByteMs, admissionMs } = entry
   const waitedMs = Math.round(admissionMs * MICROSECONDS_PER_MS) / MICROSECONDS_PER_MS
-  const request = `"time":"${new Date(atMs).toISOString()}","id":"${requestId}","operation":"${operation}"`
-  const served = `"model":${json(model)},"provider":${json(provider)},"providerKey":${json(key)}`
+  const request = `"time":"${parts.time(atMs)}","id":"${requestId}","operation":"${operation}"`
+  const served = `"model":${parts.name(model)},"provider":${parts.name(provider)},"providerKey":${parts.name(key)}`
   const asked = `"accountId":"${accountId}","keyId":"${keyId}"`
-  const ended = `"status":"${status}","errorCode":${json(errorCode)},"usage":${json(usage)}`
+  const ended = `"status":"${status}","errorCode":${parts.name(errorCode)},"usage":${usageText(usage)}`
   const paid = `"chargedUnits":${chargedUnits},"holdUnits":${holdUnits},"tries":${tries},"streamed":${streamed}`
   const times = `"durationMs":${durationMs},"firstByteMs":${firstByteMs},"admissionMs":${waitedMs}`
-  const from = client === undefined ? '' : `,"client":${json(client)}`
+  const from = client === undefined ? '' : `,"client":${JSON.stringify(client)}`
   return `{${request},${served},${asked},${ended},${paid},${times}${from}}`
 }
-
-const json = (value: unknown): string => JSON.stringify(value)

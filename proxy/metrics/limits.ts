@@ -18,6 +18,8 @@ export const METRICS_LIMITS = {
   slowProviderStreamsMin: 5,
   /** Lines of the access log that a process keeps in memory while they are written, in bytes; beyond it lines are dropped. */
   accessLogBytesMax: 8_388_608,
+  /** Names of models, providers, keys and errors whose text in the access log is kept for the next lines. */
+  accessLogNamesMax: 1_000,
   /** How long lines of the access log are gathered, in milliseconds. */
   accessLogFlushMs: 1_000,
 } as const

@@ -82,6 +82,7 @@ const DASHBOARDS = {
   providers: [
     ['Requests by provider', 'reqps', [rate('sluice_model_requests_total', 'provider'), '{{provider}}']],
     ['Failed attempts by provider', 'reqps', [rate('sluice_route_faults_total', 'provider'), '{{provider}}']],
+    ['Errors by model', 'reqps', [rate('sluice_model_errors_total', 'model, error'), '{{model}}: {{error}}']],
     [
       'Time to the first token, p95',
       's',

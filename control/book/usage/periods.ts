@@ -1,9 +1,46 @@
-import { formatDay, HOUR_MS } from '../../../contract/api/time.ts'
+import { DAY_MS, formatDay, HOUR_MS } from '../../../contract/api/time.ts'
+import { intArray } from '../../runtime/db/arrays.ts'
 
-/** SQL of the number of a month, from that of a day. */
-export function monthOfDay(day: string): string {
-  const date = `timestamp '1970-01-01' + ${day} * interval '1 day'`
-  return `(date_part('year', ${date}) * 12 + date_part('month', ${date}) - 1)::integer`
+/** Longer than every month, shorter than any two. */
+const MONTH_DAYS_BEYOND = 32
+
+/** Days since 1970, UTC; both are part of it. */
+export interface Days {
+  readonly fromDay: number
+  readonly toDay: number
+}
+
+/** The first day of the month of a day, in days since 1970, UTC. */
+export function firstOfMonth(day: number): number {
+  return day + 1 - new Date(day * DAY_MS).getUTCDate()
+}
+
+/** The months that days are of, the latest first; of the first and the last of them the days that are meant. */
+export function monthsOf({ fromDay, toDay }: Days): Days[] {
+  const months: Days[] = []
+  for (let last = toDay; last >= fromDay; ) {
+    const first = firstOfMonth(last)
+    months.push({ fromDay: Math.max(first, fromDay), toDay: last })
+    last = first - 1
+  }
+  return months
+}
+
+/** The first day of the month after that of a day. */
+export function firstOfNextMonth(day: number): number {
+  return firstOfMonth(firstOfMonth(day) + MONTH_DAYS_BEYOND)
+}
+
+/** The number of the month of a day: months since the year 0. */
+export function monthOf(day: number): number {
+  const date = new Date(day * DAY_MS)
+  return date.getUTCFullYear() * 12 + date.getUTCMonth()
+}
+
+/** SQL of the number of the month of a column of days, each of which is among these; calendar functions would take longer. */
+export function monthSql(column: string, days: Days): string {
+  const firsts = monthsOf(days).map(({ fromDay }) => fromDay)
+  return `(${monthOf(days.fromDay) - 1} + width_bucket(${column}, '${intArray(firsts.reverse())}'::integer[]))`
 }
 
 /** A period as texts show it, by its number: hours and days since 1970, UTC, months since the year 0. */

@@ -2,13 +2,15 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { decoded, tagsOf } from '../../../contract/money/tags.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { monthOfDay, periodText } from './periods.ts'
+import { type Days, monthSql, periodText } from './periods.ts'
 import type { UsageRows } from './usageRows.ts'
 import { SUM_COLUMNS, SUMS, sumsJson, type UsageSums, wholeOf } from './usageSums.ts'
 
 interface Column {
   /** Of the rows `used`. */
   readonly sql: string
+  /** SQL of what is shown, where it is looked up by the column. */
+  shown?(column: string): string
   /** Periods are integers, the latest of which comes first; all else is text. */
   readonly isPeriod: boolean
   readonly member: string
@@ -31,16 +33,20 @@ const text = (sql: string, member: string, json: Column['json'] = (value) => val
 })
 
 const orNull = (value: string): string | null => (value === '' ? null : value)
-const PLATFORM_KEY = `coalesce((SELECT s.platform_key_id FROM sub_keys s WHERE s.key_id = used.key_id), '')`
+
+const platformKey: Column = {
+  ...text('used.key_id', 'platform_key_id', orNull),
+  shown: (column) => `coalesce((SELECT s.platform_key_id FROM sub_keys s WHERE s.key_id = ${column}), '')`,
+}
 
 const COLUMNS = {
   hour: period('hour', 'used.hour'),
   day: period('day', 'used.day'),
-  month: period('month', monthOfDay('used.day')),
+  month: period('month', ''),
   account: text('used.account_id', 'account_id'),
   agent: text('used.account_id', 'agent_id', (id) => (isId('agt', id) ? id : null)),
   key: text('used.key_id', 'key_id'),
-  platform_key: text(PLATFORM_KEY, 'platform_key_id', orNull),
+  platform_key: platformKey,
   model: text('used.model', 'model'),
   provider: text('used.provider', 'provider', orNull),
   outcome: text('used.outcome', 'outcome'),
@@ -59,7 +65,7 @@ export function memberOf(group: UsageGroup): string {
   return COLUMNS[group].member
 }
 
-type GroupRow = UsageSums & { readonly [column: string]: string | number }
+export type GroupRow = UsageSums & { readonly [column: string]: string | number }
 
 export interface UsagePage {
   readonly data: readonly (ReturnType<typeof sumsJson> & Readonly<Record<string, unknown>>)[]
@@ -67,46 +73,95 @@ export interface UsagePage {
   readonly next: string | null
 }
 
-/** The sums of all rows, and a page of those of their groups in their order, in one pass. @throws GatewayError for an invalid cursor */
-export async function readGroups(
-  db: Queryable,
-  rows: UsageRows,
-  {
-    groupBy,
-    limit,
-    after,
-  }: { readonly groupBy: readonly UsageGroup[]; readonly limit: number; readonly after: string },
-): Promise<{ readonly total: UsageSums; readonly page: UsagePage }> {
-  const columns = groupBy.map((group): Column => COLUMNS[group])
+/** The groups of a page, which begins behind another. */
+export class UsageGroups {
+  /** Where the page before ended: a value for each group, periods negated; empty for the first page. */
+  readonly place: readonly (string | number)[]
+  private readonly columns: readonly Column[]
   // Negated, the latest period comes first in the same order as the other columns, so that one comparison pages.
-  const order = columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
-  const more = rows.more ?? []
-  const names = [...SUM_COLUMNS, ...more]
-  const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
-  const place = after === '' ? [] : readCursor(after, columns)
-  const first = rows.values.length + 2
-  const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
-  const result = await db.query<GroupRow>(
-    `WITH groups AS MATERIALIZED (
-       SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${names.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-       FROM ${rows.sql} GROUP BY ${columns.map((_, i) => i + 1).join(', ')}
-     )
-     SELECT * FROM (
-       SELECT true AS is_total, ${columns.map((_, i) => `NULL AS c${i}`).join(', ')}, ${sums} FROM groups
-       UNION ALL
-       SELECT false, ${columns.map((_, i) => `c${i}`).join(', ')}, ${names.map((name) => (name === 'units' ? 'units::text' : name)).join(', ')}
-       FROM (SELECT * FROM groups ${behind} ORDER BY ${order} LIMIT $${first - 1}) AS page
-     ) AS found ORDER BY is_total DESC, ${order}`,
-    [...rows.values, limit + 1, ...place],
-  )
-  const found = result.rows.slice(1)
-  const last = found.length > limit ? found[limit - 1] : undefined
-  const page = {
-    data: found.slice(0, limit).map((row) => groupJson(row, columns, more)),
-    has_more: last !== undefined,
-    next: last === undefined ? null : cursorOf(last, columns),
+  private readonly order: string
+
+  /**
+   * @param after `next` of the page before, or ''
+   * @param days all that are asked for
+   * @throws GatewayError for an invalid cursor
+   */
+  constructor(groupBy: readonly UsageGroup[], after: string, days: Days) {
+    this.columns = groupBy.map(
+      (group): Column => (group === 'month' ? { ...COLUMNS.month, sql: monthSql('used.day', days) } : COLUMNS[group]),
+    )
+    this.order = this.columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
+    this.place = after === '' ? [] : readCursor(after, this.columns)
   }
-  return { total: wholeOf(result.rows), page }
+
+  /** The sums of all rows, and a page of those of their groups in their order, in one pass. */
+  async whole(
+    db: Queryable,
+    rows: UsageRows,
+    limit: number,
+  ): Promise<{ readonly total: UsageSums; readonly page: UsagePage }> {
+    const more = rows.more ?? []
+    const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
+    const { sql, values } = this.pageOf('groups', rows, limit + 1)
+    const result = await db.query<GroupRow>(
+      `WITH groups AS MATERIALIZED (${this.groupsOf(rows, 'sum')})
+       SELECT * FROM (
+         SELECT true AS is_total, ${this.columns.map((_, i) => `NULL AS c${i}`).join(', ')}, ${sums} FROM groups
+         UNION ALL SELECT false, page.* FROM (${sql}) AS page
+       ) AS found ORDER BY is_total DESC, ${this.order}`,
+      values,
+    )
+    return { total: wholeOf(result.rows), page: this.json(result.rows.slice(1), limit, more) }
+  }
+
+  /** The first groups of some rows of one account behind the place, at most this many. */
+  async first(db: Queryable, rows: UsageRows, most: number): Promise<GroupRow[]> {
+    const { sql, values } = this.pageOf(`(${this.groupsOf(rows, 'bigint_sum')}) AS groups`, rows, most)
+    return (await db.query<GroupRow>(sql, values)).rows
+  }
+
+  /** @param found the groups of the page, and the next one if there is any */
+  json(found: readonly GroupRow[], limit: number, more: readonly string[] = []): UsagePage {
+    const last = found.length > limit ? found[limit - 1] : undefined
+    return {
+      data: found.slice(0, limit).map((row) => groupJson(row, this.columns, more)),
+      has_more: last !== undefined,
+      next: last === undefined ? null : cursorOf(last, this.columns),
+    }
+  }
+
+  /** SQL of all groups of rows. A column that is looked up is so once for each of its values. */
+  private groupsOf(rows: UsageRows, sum: 'sum' | 'bigint_sum'): string {
+    const numbers = this.columns.map((_, i) => i + 1).join(', ')
+    const sums = [...SUM_COLUMNS, ...(rows.more ?? [])].map((name) => `${sum}(${name}) AS ${name}`).join(', ')
+    const groups = (columns: readonly string[], from: string): string =>
+      `SELECT ${columns.map((sql, i) => `${sql} AS c${i}`).join(', ')}, ${sums} FROM ${from} GROUP BY ${numbers}`
+    const known = groups(
+      this.columns.map(({ sql }) => sql),
+      rows.sql,
+    )
+    const place = this.columns.findIndex(({ shown }) => shown !== undefined)
+    const shown = this.columns[place]?.shown?.('value')
+    if (shown === undefined) return known
+    return `WITH known AS MATERIALIZED (${known}), looked AS MATERIALIZED (
+        SELECT value, ${shown} AS shown FROM (SELECT DISTINCT c${place} AS value FROM known) AS each
+      ) ${groups(
+        this.columns.map((_, i) => (i === place ? 'looked.shown' : `c${i}`)),
+        `known JOIN looked ON looked.value = c${place}`,
+      )}`
+  }
+
+  private pageOf(groups: string, { values, more = [] }: UsageRows, most: number): { sql: string; values: unknown[] } {
+    const first = values.length + 2
+    const behind =
+      this.place.length === 0 ? '' : `WHERE (${this.order}) > (${this.place.map((_, i) => `$${first + i}`).join(', ')})`
+    const sums = [...SUM_COLUMNS, ...more].map((name) => (name === 'units' ? 'units::text AS units' : name)).join(', ')
+    return {
+      sql: `SELECT ${this.columns.map((_, i) => `c${i}`).join(', ')}, ${sums} FROM ${groups} ${behind}
+            ORDER BY ${this.order} LIMIT $${first - 1}`,
+      values: [...values, most, ...this.place],
+    }
+  }
 }
 
 function groupJson(row: GroupRow, columns: readonly Column[], more: readonly string[]) {

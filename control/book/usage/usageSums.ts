@@ -21,6 +21,11 @@ export const SUMS: string = SUM_COLUMNS.map(
   (name) => `coalesce(sum(${name}), 0)${name === 'units' ? '::text' : ''} AS ${name}`,
 ).join(', ')
 
+/** The same of one account, whose sums are integers in PostgreSQL, too, or the statement fails. */
+export const ACCOUNT_SUMS: string = SUM_COLUMNS.map(
+  (name) => `bigint_sum(${name})${name === 'units' ? '::text' : ''} AS ${name}`,
+).join(', ')
+
 /** The sums of all rows, which are in the first row that was read. */
 export function wholeOf<Sums extends UsageSums>([whole]: readonly Sums[]): Sums {
   if (whole === undefined) throw new Error('a query of sums has answered no row')

@@ -17,6 +17,7 @@ export const LOCK_ORDER = [
   'chainTransfers',
   'chainTransactions',
   'cursors',
+  'usageRollups',
   'series',
   'links',
   'agents',

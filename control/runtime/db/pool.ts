@@ -93,9 +93,18 @@ export async function withClient<T>(
  * have to be safe to repeat.
  */
 export function withTransaction<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  return transaction(pool, 'BEGIN', work)
+}
+
+/** Runs reads that all see the book as it is at one moment. */
+export function withSnapshot<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  return transaction(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
+}
+
+function transaction<T>(pool: Pool, begin: string, work: (client: Client) => Promise<T>): Promise<T> {
   return withClient(pool, async (client, onBroken) => {
     try {
-      await client.query('BEGIN')
+      await client.query(begin)
       const result = await work(client)
       await client.query('COMMIT')
       return result

@@ -159,11 +159,13 @@ const GROUPED = `SELECT day, key_id, model, sum(requests) FROM usage_days WHERE 
 test('a year of ten million receipts is summed up in a fraction of a second', async () => {
   const other = await newAccount(book.pool, 1)
   // 20 keys, 10 models, 365 days; 137 receipts in each row.
-  await book.pool.query(
-    `INSERT INTO usage_days SELECT $1, 20000 + d, 'key_' || k, 'model-' || m, 137, 1000, 10, 0, 10
-     FROM generate_series(1, 365) d, generate_series(1, 20) k, generate_series(1, 10) m`,
-    [other],
-  )
+  for (let key = 1; key <= 20; key++) {
+    await book.pool.query(
+      `INSERT INTO usage_days SELECT $1, 20000 + d, 'key_' || $2, 'model-' || m, 137, 1000, 10, 0, 10
+       FROM generate_series(1, 365) d, generate_series(1, 10) m`,
+      [other, String(key)],
+    )
+  }
   await book.pool.query('ANALYZE usage_days')
   for (const group_by of ['day', 'model,key', 'day,model,key']) {
     const query = usageQuery(other, { from: '2024-10-05', to: '2025-10-04', group_by }, limits)

@@ -107,6 +107,12 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by tag and user equals the receipts',
   },
   {
+    name: 'a rollup of usage that no days are behind',
+    sql: ({ accountId }) =>
+      `INSERT INTO usage_rollups VALUES ('${accountId}', 'month', 'key', 1, 'key_x', '', 1, 1, 1, 1, 1)`,
+    found: 'usage rollups equal the usage by day',
+  },
+  {
     name: 'coin of nobody that an agent is said to have got',
     sql: (book) => transfer('agent_pay', `coin:${book.otherId}`, coin(book)),
     found: SOURCES,
