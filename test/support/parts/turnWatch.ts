@@ -7,6 +7,19 @@ export function runMs(pid: number): number {
   return Number(nanoseconds) / 1e6
 }
 
+const { parse } = JSON
+const WORK = JSON.stringify(Array.from({ length: 16_000 }, (_, n) => ({ n })))
+const WORK_ROUNDS = 20
+/** Of one round, on the machines for which bounds of turns were set. */
+const WORK_MS = 1.5
+
+/** How many times as long as on a quiet machine this thread takes for its work now; at least 1. The system counts in ticks of 4 ms. */
+export function slowness(): number {
+  const beganMs = runMs(process.pid)
+  for (let i = 0; i < WORK_ROUNDS; i++) parse(WORK)
+  return Math.max(1, (runMs(process.pid) - beganMs) / (WORK_ROUNDS * WORK_MS))
+}
+
 /** The longest that this thread is at work in one turn of the event loop while something is done, in milliseconds. */
 export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
