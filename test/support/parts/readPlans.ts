@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Pool } from '../../../control/runtime/db/pool.ts'
+import type { Client, Pool } from '../../../control/runtime/db/pool.ts'
 
 /** How many receipts a statement has found, and how many of them it adds up. */
 export interface ReceiptsRead {
@@ -19,16 +19,28 @@ interface Plan {
 const PARTITION = /^receipts_(?:first|rest|\d{4}_\d\d)$/
 const ADDING = new Set(['Aggregate', 'WindowAgg', 'Group'])
 
-/** A pool of reads, each of which is run once more before, with its plan. It has no transactions. @param note takes what each has read */
+/** Begins and ends of transactions have no plan. */
+const PLANNED = /^\s*(?:SELECT|WITH)\b/
+
+/** A pool of reads, each of which is run once more before, with its plan. @param note takes what each has read */
 export function explainedPool(pool: Pool, note: (read: ReceiptsRead) => void): Pool {
-  const query = async (statement: string | pg.QueryConfig, given?: unknown[]) => {
-    const { text, values = given } = typeof statement === 'string' ? { text: statement } : statement
-    const explained = { text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, ...(values && { values }) }
-    const [found] = (await pool.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(explained)).rows
-    note(receiptsRead(found?.['QUERY PLAN'][0]?.Plan))
-    return pool.query(text, values)
+  const explaining =
+    (db: Pick<Client, 'query'>) =>
+    async (statement: string | pg.QueryConfig, given?: unknown[]): Promise<pg.QueryResult> => {
+      const { text, values = given } = typeof statement === 'string' ? { text: statement } : statement
+      if (PLANNED.test(text)) {
+        const explained = { text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, ...(values && { values }) }
+        const [found] = (await db.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(explained)).rows
+        note(receiptsRead(found?.['QUERY PLAN'][0]?.Plan))
+      }
+      return db.query(text, values)
+    }
+  const connect = async () => {
+    const client = await pool.connect()
+    const member = (name: 'on' | 'off' | 'release') => client[name].bind(client)
+    return { query: explaining(client), on: member('on'), off: member('off'), release: member('release') }
   }
-  return { query } as unknown as Pool
+  return { query: explaining(pool), connect } as unknown as Pool
 }
 
 function receiptsRead(plan: Plan | undefined): ReceiptsRead {
