@@ -51,6 +51,8 @@ export interface StackOptions {
   readonly env?: NodeJS.ProcessEnv
   /** A PostgreSQL cluster of its own, so that the test may kill it. */
   readonly ownPostgres?: boolean
+  /** Servers of another kind, with an empty database at their address; they are stopped with the stack. */
+  readonly postgres?: TestServer
   /** Redis is reached by a Unix domain socket. */
   readonly redisSocket?: boolean
   /** What REDIS_URL leads to, of any kind, in place of a Redis of the stack's own; it is stopped with the stack. */
@@ -256,7 +258,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dir = makeTempDir('stack')
   mkdirSync(dir, { recursive: true })
   const provider = new TestProcess('provider', 'mock/main.js', [], dir, {})
-  const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
+  const postgres = options.postgres ?? (options.ownPostgres === true ? await startTestPostgres() : undefined)
   const started = options.redis ?? startTestRedis({ onSocket: options.redisSocket === true })
   const [redis] = await Promise.all([started, provider.start()])
   const databaseUrl = postgres?.url ?? (await freshDatabase())

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { compiled, projectRoot } from '../../../control/launch/paths.ts'
 import { freePort } from '../../../control/launch/process/freePort.ts'
+import { WATCH_EVENTS } from '../../../control/runtime/watchEvents.ts'
 import { interrupt, launch, leftovers, readDemo, running } from '../../support/launchedRun.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
@@ -104,7 +105,10 @@ test('it serves a demo, stops cleanly, and restarts with the same account and re
   const more = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
   assert.equal(more.status, 200, await more.text())
   await audit(dir)
-  const warnings = second.output().match(/^(control|proxy|provider): .*$/gm) ?? []
+  // A machine that runs tests may keep its servers from answering in time.
+  const ofLoad = Object.values(WATCH_EVENTS).map(([, text]) => `control: ${text}`)
+  const told = second.output().match(/^(control|proxy|provider): .*$/gm) ?? []
+  const warnings = told.filter((line) => !ofLoad.some((text) => line.startsWith(text)))
   assert.equal(warnings.length, 1, second.output())
   assert.match(warnings[0] ?? '', /^control: a catalog that was published by command is in force; .*demo-catalog\.yaml/)
   await interrupt(second)
