@@ -39,7 +39,7 @@ test-node22 test-node24:
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
-	@node scripts/system-packages.mjs caddy mmdebstrap bubblewrap >/dev/null || echo "tests of what is missing are skipped"
+	@node scripts/system-packages.mjs caddy mmdebstrap bubblewrap patroni etcd postgresql >/dev/null || echo "tests of what is missing are skipped"
 	@node dist/test/run.js long faults
 
 bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more

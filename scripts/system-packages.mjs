@@ -42,6 +42,24 @@ const PACKAGES = {
     wanted: 'Caddy',
     packages: { 'apt-get': 'caddy', brew: 'caddy', dnf: 'caddy', apk: 'caddy', pacman: 'caddy' },
   },
+  patroni: {
+    programs: ['patroni'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'Patroni',
+    packages: { 'apt-get': 'patroni', dnf: 'patroni' },
+  },
+  etcd: {
+    programs: ['etcd'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'etcd',
+    packages: { 'apt-get': 'etcd-server', dnf: 'etcd' },
+  },
+  postgresql: {
+    programs: ['pg_basebackup'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'PostgreSQL with its programs for standbys',
+    packages: { 'apt-get': 'postgresql', dnf: 'postgresql-server' },
+  },
   mmdebstrap: {
     programs: ['mmdebstrap'],
     satisfied: (program) => spawnSync(program, ['--version']).status === 0,
