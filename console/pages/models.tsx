@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { read, type Shape } from '../api/client.ts'
 import { grouped, shownDecimal } from '../format/money.ts'
+import { UNKNOWN } from '../format/unknown.ts'
 import { Badge, Card, Source } from '../parts/pieces.tsx'
 import { Await, Empty } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -124,5 +125,5 @@ const otherColumns: readonly Column<SheetModel>[] = [
 ]
 
 function priceText(price: unknown): string {
-  return typeof price === 'string' ? `$${shownDecimal(price)}` : '–'
+  return typeof price === 'string' ? `$${shownDecimal(price)}` : UNKNOWN
 }

@@ -1,4 +1,5 @@
-const DATA = Buffer.from('data:')
+import { dataStart } from './frameReader.ts'
+
 const BOM = 0xfeff
 /** The beginning of an event: a field that the format knows, or a comment. */
 const FIELD = /^(?:(?:data|event|id|retry)[ \t]*:|:)/
@@ -12,7 +13,8 @@ export type BodyKind = 'events' | 'object' | 'other' | 'unknown'
 
 /** Looks at the first bytes of a body; `unknown` while there are too few of them. */
 export function bodyKind(bytes: Buffer): BodyKind {
-  if (beginsWithData(bytes)) return 'events'
+  // Nearly all streams begin so, and need no text to be made of their beginning.
+  if (dataStart(bytes, 0, bytes.length) >= 0) return 'events'
   let head = bytes.toString('utf8', 0, HEAD_BYTES)
   if (head.charCodeAt(0) === BOM) head = head.slice(1)
   head = head.trimStart()
@@ -20,13 +22,6 @@ export function bodyKind(bytes: Buffer): BodyKind {
   if (head.startsWith('{')) return 'object'
   const isBegun = head === '' || FIELD_BEGUN.test(head) || (bytes[0] === 0xef && bytes.length < 3)
   return isBegun && bytes.length < HEAD_BYTES ? 'unknown' : 'other'
-}
-
-// Nearly all streams begin so, and need no text to be made of their beginning.
-function beginsWithData(bytes: Buffer): boolean {
-  if (bytes.length < DATA.length) return false
-  for (let i = 0; i < DATA.length; i++) if (bytes[i] !== DATA[i]) return false
-  return true
 }
 
 /** Whether a whole body is an event stream. */

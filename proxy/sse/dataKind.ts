@@ -20,19 +20,12 @@ export type DataKind =
 /** The kind of the bytes [start, end), the data of one event; objects, which most are, are known by their first byte. */
 export function dataKind(bytes: Buffer, start: number, end: number): DataKind {
   if (bytes[start] === OPEN_BRACE) return 'object'
-  if (isDone(bytes, start, end)) return 'end'
+  if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) return 'end'
   const text = bytes.toString('utf8', start, end)
   if (end - start <= END_BYTES_MAX && END.test(text)) return 'end'
   const trimmed = text.trim()
   if (trimmed === '') return 'nothing'
   return trimmed.startsWith('{') ? 'object' : isScalar(trimmed) ? 'nothing' : 'other'
-}
-
-// A loop over six bytes is faster than a call into native code.
-function isDone(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start !== DONE.length) return false
-  for (let i = 0; i < DONE.length; i++) if (bytes[start + i] !== DONE[i]) return false
-  return true
 }
 
 /**

@@ -26,9 +26,7 @@ export class OutBuffer {
 
   /** A copy of the gathered bytes. */
   copy(): Buffer<ArrayBuffer> {
-    const copy = Buffer.allocUnsafe(this.used)
-    this.bytes.copy(copy, 0, 0, this.used)
-    return copy
+    return copyOf(this.bytes, 0, this.used)
   }
 
   /** Appends source[start, end). */
@@ -60,6 +58,13 @@ export class OutBuffer {
     this.bytes.copy(grown, 0, 0, this.used)
     this.bytes = grown
   }
+}
+
+/** A copy of bytes[start, end), without the view that it is usually made of, which costs as much as the copy. */
+export function copyOf(bytes: Buffer, start: number, end: number): Buffer<ArrayBuffer> {
+  const copy = Buffer.allocUnsafe(end - start)
+  bytes.copy(copy, 0, start, end)
+  return copy
 }
 
 /** For writers that do not have their buffer yet. */

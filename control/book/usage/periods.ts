@@ -1,8 +1,6 @@
 import { DAY_MS, formatDay, HOUR_MS } from '../../../contract/api/time.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
-
-/** Longer than every month, shorter than any two. */
-const MONTH_DAYS_BEYOND = 32
+import { monthStartMs } from '../partitions/idTime.ts'
 
 /** Days since 1970, UTC; both are part of it. */
 export interface Days {
@@ -12,7 +10,7 @@ export interface Days {
 
 /** The first day of the month of a day, in days since 1970, UTC. */
 export function firstOfMonth(day: number): number {
-  return day + 1 - new Date(day * DAY_MS).getUTCDate()
+  return monthStartMs(day * DAY_MS) / DAY_MS
 }
 
 /** The months that days are of, the latest first; of the first and the last of them the days that are meant. */
@@ -28,7 +26,7 @@ export function monthsOf({ fromDay, toDay }: Days): Days[] {
 
 /** The first day of the month after that of a day. */
 export function firstOfNextMonth(day: number): number {
-  return firstOfMonth(firstOfMonth(day) + MONTH_DAYS_BEYOND)
+  return monthStartMs(day * DAY_MS, 1) / DAY_MS
 }
 
 /** The number of the month of a day: months since the year 0. */

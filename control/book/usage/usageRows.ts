@@ -81,6 +81,16 @@ const rowsOf = (parts: readonly string[], { values }: Parameters): UsageRows => 
   values,
 })
 
+/** SQL of the receipts of a scope that sums do not have yet. */
+function uncountedOf(
+  sums: 'usage_outcomes' | 'usage_tags',
+  { accountIds }: UsageScope,
+  parameters: Parameters,
+): string {
+  const where = `${parameters.logs(accountIds)} AND ${parameters.accounts(accountIds, 'r.account_id')}`
+  return uncountedReceipts(sums, where)
+}
+
 /** The spans of a scope, with the accounts that each is of. */
 function placesOf(
   scope: UsageScope,
@@ -159,10 +169,8 @@ export function outcomeRows(
            AND ${parameters.between('period', span.fromDay, span.toDay)}${ofModel()}`
       : sums('usage_outcomes', accountIds, span),
   )
-  const { accountIds } = scope
-  const where = `${parameters.logs(accountIds)} AND ${parameters.accounts(accountIds, 'r.account_id')}`
-  const uncounted = `(${outcomesOf(uncountedReceipts('usage_outcomes', where))}) AS uncounted`
-  return rowsOf([...counted, sums(uncounted, accountIds, scope, AS_INTEGERS)], parameters)
+  const uncounted = outcomesOf(uncountedOf('usage_outcomes', scope, parameters))
+  return rowsOf([...counted, sums(`(${uncounted}) AS uncounted`, scope.accountIds, scope, AS_INTEGERS)], parameters)
 }
 
 /** Sums of all accounts by hour, model, provider and outcome. */
@@ -203,8 +211,6 @@ export function tagRows(scope: UsageScope, groupBy: readonly string[], byMonth: 
            AND ${parameters.between('period', span.fromDay, span.toDay)}`
       : sums('usage_tags', accountIds, span),
   )
-  const { accountIds } = scope
-  const where = `${parameters.logs(accountIds)} AND ${parameters.accounts(accountIds, 'r.account_id')}`
-  const uncounted = `(${tagSumsOf(uncountedReceipts('usage_tags', where))}) AS uncounted`
-  return rowsOf([...counted, sums(uncounted, accountIds, scope, AS_INTEGERS)], parameters)
+  const uncounted = tagSumsOf(uncountedOf('usage_tags', scope, parameters))
+  return rowsOf([...counted, sums(`(${uncounted}) AS uncounted`, scope.accountIds, scope, AS_INTEGERS)], parameters)
 }

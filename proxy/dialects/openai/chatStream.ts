@@ -172,7 +172,7 @@ export class ChatStream implements FrameSink, RelayStream {
   /** Writes the chunk that the template has just found. */
   private writeMatched(bytes: Buffer): void {
     const { template, out, guard, watch } = this
-    if (guard.isHolding) guard.sendHeld(out)
+    guard.sendHeld(out)
     if (watch?.repeats(bytes, template.textStart, template.textEnd) === true) {
       watch.hold((event) => template.append(event, bytes))
       this.isHolding = true

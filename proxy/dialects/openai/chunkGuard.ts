@@ -58,11 +58,6 @@ export class ChunkGuard {
     return repair
   }
 
-  /** The beginning of a call is kept. */
-  get isHolding(): boolean {
-    return this.held !== null
-  }
-
   /** Calls of which the client does not have everything. */
   get isPending(): boolean {
     return this.repair?.choices.calls.isPending === true

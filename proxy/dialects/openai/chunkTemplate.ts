@@ -1,5 +1,5 @@
 import { escapeEnd } from '../../json/soundJson.ts'
-import { OutBuffer } from '../../sse/outBuffer.ts'
+import { copyOf, OutBuffer } from '../../sse/outBuffer.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
 
@@ -107,13 +107,6 @@ export class ChunkTemplate {
     out.append(bytes, this.paddingStart, this.paddingEnd)
     out.appendAll(this.outLast)
   }
-}
-
-// Without the view that a copy of a part is usually made of, which costs as much as the copy.
-function copyOf(bytes: Buffer, start: number, end: number): Buffer<ArrayBuffer> {
-  const copy = Buffer.allocUnsafe(end - start)
-  bytes.copy(copy, 0, start, end)
-  return copy
 }
 
 /** The end of the JSON string whose inside begins at `start`, or the first character that it cannot have. */
