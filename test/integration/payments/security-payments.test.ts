@@ -21,7 +21,6 @@ before(async () => {
   paid = await startPaidStack({
     env: { SLUICE_TRUSTED_PROXIES: '1' },
     limits: {
-      paymentTimeoutMs: 4_000,
       paymentRefusalLogMs: 200,
       payerTransactionsInFlightMax: 2,
       contractChecksMax: 2,
