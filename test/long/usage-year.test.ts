@@ -4,7 +4,7 @@
 // virtual machine of 2026 on which nothing else runs.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DAY_MS, formatDay } from '../../contract/api/time.ts'
+import { DAY_MS, formatDay, HOUR_MS } from '../../contract/api/time.ts'
 import type { UsageGroup } from '../../control/book/usage/usageGroups.ts'
 import { readUsage } from '../../control/book/usage/usageReads.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
@@ -23,6 +23,8 @@ const READS = 40
 const ROUNDS = 4
 const PAGE = 100
 const TODAY = Math.floor(Date.now() / DAY_MS)
+/** A day is rolled up an hour after its end. */
+const ROLLED_UP_TO = Math.floor((Date.now() - HOUR_MS) / DAY_MS)
 const YEAR = { fromDay: TODAY - DAYS + 1, toDay: TODAY }
 const FILL_MS = 300_000
 
@@ -43,7 +45,7 @@ before(async () => {
   await fill(owner.accountId)
   // The pass of the day was over before there was the account.
   await pool.query(`UPDATE usage_rollup_pass SET account_id = '', is_done = false`)
-  await until('the days before yesterday are rolled up', async () => (await rolledUpTo()) >= TODAY - 1, FILL_MS)
+  await until('the days that are over are rolled up', async () => (await rolledUpTo()) >= ROLLED_UP_TO, FILL_MS)
   await pool.query('VACUUM (ANALYZE) usage_rollups')
 })
 after(async () => {

@@ -18,12 +18,12 @@ interface Pass {
   readonly accountId: string
 }
 
-/** A day is rolled up once the one after it has begun, longer than any transaction takes: later bookings find the trigger. */
-const LAST_DAYS = 1
+/** A day is rolled up so long after its end, longer than any transaction takes: later bookings find the trigger. */
+const LATER = "interval '1 hour'"
 
 const READ_PASS = `
   SELECT until_day AS "untilDay", account_id AS "accountId", is_done AS "isDone",
-    (now() AT TIME ZONE 'UTC')::date - DATE '1970-01-01' - ${LAST_DAYS} AS "dueDay"
+    ((now() - ${LATER}) AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS "dueDay"
   FROM usage_rollup_pass FOR UPDATE`
 
 /** SQL of whether an account has enough rows of sums before $2. */

@@ -89,7 +89,7 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
   const byMonth = !groupBy.includes('day') && !groupBy.includes('hour')
   const keys = groupBy.includes('key') || groupBy.includes('platform_key')
   const names = { keys, models: groupBy.includes('model'), byMonth }
-  const total = await totalOf(
+  const total = totalOf(
     client,
     dayRows(scope, query, { keys: false, models: false, byMonth: true }),
     ACCOUNT_SUMS,
@@ -97,7 +97,7 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
   const [named] = groupBy.filter((group) => !isPeriod(group))
   const column = named === 'key' ? 'key_id' : named === 'model' ? 'model' : undefined
   const isWide = family === 'days' && byMonth && names.keys && names.models
-  const found = await readParts({
+  const page = readParts({
     groupBy,
     days: scope,
     groups,
@@ -111,7 +111,8 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
     },
     ...(isWide && column !== undefined && { names: () => namesOf(client, scope, query, column) }),
   })
-  return { total, page: groups.json(found, limit) }
+  await Promise.allSettled([total, page])
+  return { total: await total, page: groups.json(await page, limit) }
 }
 
 function fineRows(family: Exclude<Family, 'days'>, scope: UsageScope, query: UsageQuery, byMonth: boolean): UsageRows {

@@ -93,18 +93,9 @@ export async function withClient<T>(
  * have to be safe to repeat.
  */
 export function withTransaction<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
-  return transaction(pool, 'BEGIN', work)
-}
-
-/** Runs reads that all see the book as it is at one moment. */
-export function withSnapshot<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
-  return transaction(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work)
-}
-
-function transaction<T>(pool: Pool, begin: string, work: (client: Client) => Promise<T>): Promise<T> {
   return withClient(pool, async (client, onBroken) => {
     try {
-      await client.query(begin)
+      await client.query('BEGIN')
       const result = await work(client)
       await client.query('COMMIT')
       return result
@@ -112,5 +103,20 @@ function transaction<T>(pool: Pool, begin: string, work: (client: Client) => Pro
       await client.query('ROLLBACK').catch(onBroken)
       throw error
     }
+  })
+}
+
+/**
+ * Runs reads that all see the book as it is at one moment. The first of them is sent with the beginning of the transaction.
+ * @param work settles after all of its reads, also where one of them fails
+ */
+export function withSnapshot<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient(pool, async (client, onBroken) => {
+    const begun = client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    const [begin, read] = await Promise.allSettled([begun, work(client)])
+    await client.query('COMMIT').catch(onBroken)
+    if (begin.status === 'rejected') throw begin.reason
+    if (read.status === 'rejected') throw read.reason
+    return read.value
   })
 }

@@ -92,7 +92,7 @@ BEGIN
 END
 $$;
 
--- Days before yesterday are rolled up, and no transaction takes a day: the trigger looks at rows before today alone.
+-- Days are rolled up an hour after their end, and no transaction takes an hour: the trigger looks at rows before today alone.
 CREATE OR REPLACE TRIGGER usage_days_late AFTER INSERT OR UPDATE ON usage_days FOR EACH ROW
   WHEN (NEW.day < (now() AT TIME ZONE 'UTC')::date - DATE '1970-01-01') EXECUTE FUNCTION roll_up_late_usage();
 CREATE OR REPLACE TRIGGER usage_outcomes_late AFTER INSERT OR UPDATE ON usage_outcomes FOR EACH ROW
