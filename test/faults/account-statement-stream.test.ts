@@ -26,7 +26,7 @@ let owner: Owner
 
 before(async () => {
   stack = await startStack({
-    limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 3_000 },
+    limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 8_000 },
     catalog: { models: [{ id: LONG_MODEL }] },
   })
   pool = createPool(stack.databaseUrl, limits)

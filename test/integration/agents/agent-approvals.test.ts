@@ -33,7 +33,7 @@ before(async () => {
       { id: 'test/broken', upstream: 'broken,status=500' },
     ],
   }
-  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12, rpcTimeoutMs: 4_000 } })
+  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12, rpcTimeoutMs: 8_000 } })
   pool = createPool(stack.databaseUrl, limits)
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '10' })

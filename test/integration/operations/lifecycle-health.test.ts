@@ -25,7 +25,7 @@ before(async () => {
   stack = await startStack({
     limits: {
       pulseIntervalMs: 200,
-      rpcTimeoutMs: 3_000,
+      rpcTimeoutMs: 8_000,
       breakerFailures: 1,
       breakerOpenMs: 6_000,
       bodyBytesMax: 100_000,

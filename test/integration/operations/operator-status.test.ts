@@ -45,7 +45,7 @@ let apiKey: string
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { statusCheckMs: 300, catalogCheckMs: 300, pulseIntervalMs: 200, rpcTimeoutMs: 4_000 },
+    limits: { statusCheckMs: 300, catalogCheckMs: 300, pulseIntervalMs: 200, rpcTimeoutMs: 8_000 },
     catalog: {
       providers: [{ id: 'first' }, { id: 'second' }],
       models: [
