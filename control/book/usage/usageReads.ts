@@ -89,11 +89,7 @@ async function readRolledUp(client: Client, query: UsageQuery, scope: UsageScope
   const byMonth = !groupBy.includes('day') && !groupBy.includes('hour')
   const keys = groupBy.includes('key') || groupBy.includes('platform_key')
   const names = { keys, models: groupBy.includes('model'), byMonth }
-  const total = totalOf(
-    client,
-    dayRows(scope, query, { keys: false, models: false, byMonth: true }),
-    ACCOUNT_SUMS,
-  )
+  const total = totalOf(client, dayRows(scope, query, { keys: false, models: false, byMonth: true }), ACCOUNT_SUMS)
   const [named] = groupBy.filter((group) => !isPeriod(group))
   const column = named === 'key' ? 'key_id' : named === 'model' ? 'model' : undefined
   const isWide = family === 'days' && byMonth && names.keys && names.models

@@ -27,9 +27,13 @@ export function calledTools(turns: readonly JsonObject[], max: number): JsonObje
  * @param messages checked messages of chat completions
  */
 export function countCalledTools(messages: readonly JsonObject[], size: PromptSize, limits: DialectLimits): void {
-  const calls = messages.flatMap(({ tool_calls: made }) => (Array.isArray(made) ? (made as JsonObject[]) : []))
-  const names = calls.map((call) => (isJsonObject(call['function']) ? call['function']['name'] : null))
-  countDefinitions(definitions(names, limits.calledToolsMax), size)
+  const names: unknown[] = []
+  for (const { tool_calls: made } of messages) {
+    if (!Array.isArray(made)) continue
+    for (const call of made as JsonObject[]) names.push(isJsonObject(call['function']) ? call['function']['name'] : null)
+  }
+  // Most chats have none.
+  if (names.length > 0) countDefinitions(definitions(names, limits.calledToolsMax), size)
 }
 
 /** Measures the tools of `calledTools`. */
