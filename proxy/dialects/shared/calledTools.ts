@@ -30,7 +30,8 @@ export function countCalledTools(messages: readonly JsonObject[], size: PromptSi
   const names: unknown[] = []
   for (const { tool_calls: made } of messages) {
     if (!Array.isArray(made)) continue
-    for (const call of made as JsonObject[]) names.push(isJsonObject(call['function']) ? call['function']['name'] : null)
+    for (const call of made as JsonObject[])
+      names.push(isJsonObject(call['function']) ? call['function']['name'] : null)
   }
   // Most chats have none.
   if (names.length > 0) countDefinitions(definitions(names, limits.calledToolsMax), size)
