@@ -24,13 +24,18 @@ async function load(args: Arguments, context: CliContext): Promise<number> {
 }
 
 /** Asks before many requests are sent. Where their number is not known ahead, the allowance ends the load test instead. */
-async function confirm(plan: LoadPlan, { limits }: CliContext): Promise<void> {
+async function confirm(plan: LoadPlan, context: CliContext): Promise<void> {
+  const { limits } = context
   const planned = plannedRequests(plan, limits)
   if (planned === undefined || planned <= limits.loadUnconfirmedMax) return
   const each = plan.targets.length > 1 ? ' to each gateway' : ''
   if (!process.stdin.isTTY) throw new UsageError(`${planned} requests${each} have to be confirmed by --yes`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`Send ${planned} requests${each}? (yes/no) `)
+  const answer = await terminal.question(`Send ${planned} requests${each}? (yes/no) `).catch(() => {
+    // Ctrl-C and Ctrl-D reject it, and leave the cursor behind the question.
+    context.warn('')
+    return ''
+  })
   terminal.close()
   if (answer.trim() !== 'yes') throw new CommandError('nothing was sent')
 }

@@ -2,11 +2,13 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Copies for programs that are no ES modules, and sources. */
+/** Copies for programs that are no ES modules, sources, and what compiling them left. */
 const UNUSED = [
   'gpt-tokenizer/cjs',
   'gpt-tokenizer/data',
   'gpt-tokenizer/src',
+  'secp256k1/build/Release/obj.target',
+  'secp256k1/src',
   'viem/_cjs',
   'viem/node_modules/ox/_cjs',
 ]

@@ -104,6 +104,31 @@ test('its programs leave no core dumps, which would have their secrets', () => {
   }
 })
 
+test('native code that a package lacks for an architecture is compiled, or no image is made', () => {
+  const step = stages[0]?.steps.find(({ text }) => text.includes('npm rebuild'))?.text ?? ''
+  /** @returns the status of the step, and the programs that it called */
+  const build = (name: string, hasBinary: boolean, compiles: boolean): [status: number | null, calls: string[]] => {
+    const folder = join(dir, name)
+    const [programs, code] = [join(folder, 'programs'), join(folder, 'node_modules/secp256k1')]
+    for (const path of [programs, code]) mkdirSync(path, { recursive: true })
+    writeFileSync(join(code, 'bindings.js'), `require('./binary.js')`)
+    const binary = join(code, 'binary.js')
+    if (hasBinary) writeFileSync(binary, '')
+    const noted = `#!/bin/sh\necho "$(basename "$0") $1" >> ${folder}/calls\n`
+    writeFileSync(join(programs, 'apt-get'), noted, { mode: 0o755 })
+    writeFileSync(join(programs, 'npm'), `${noted}${compiles ? `: > ${binary}\n` : ''}`, { mode: 0o755 })
+    const env = { PATH: `${programs}:${process.env['PATH']}` }
+    const { status } = spawnSync('/bin/sh', ['-c', step], { cwd: folder, env })
+    const calls = existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : ''
+    return [status, calls.split('\n').filter(Boolean)]
+  }
+  assert.deepEqual(build('has-binary', true, false), [0, []])
+  assert.deepEqual(build('compiles', false, true), [0, ['apt-get update', 'apt-get install', 'npm rebuild']])
+  const [status, calls] = build('compiles-not', false, false)
+  assert.notEqual(status, 0)
+  assert.equal(calls.at(-1), 'npm rebuild')
+})
+
 test('its health check says what the part answers', async () => {
   const script = join(projectRoot, 'deploy/image/health.mjs')
   let status = 200

@@ -37,17 +37,18 @@ async function onTerminal(answer: string): Promise<[code: unknown, shown: string
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     const wasAsked = shown.includes('(yes/no)')
     shown += piece
-    if (!wasAsked && shown.includes('(yes/no)')) child.stdin.write(`${answer}\n`)
+    if (!wasAsked && shown.includes('(yes/no)')) child.stdin.write(answer)
   })
   const [code] = (await once(child, 'close')) as [unknown]
   return [code, shown]
 }
 
-for (const answer of ['no', 'y']) {
-  test(`"${answer}" sends nothing`, async () => {
+const REFUSALS = { no: 'no\n', y: 'y\n', 'Ctrl-D': '\x04', 'Ctrl-C': '\x03' }
+for (const [name, answer] of Object.entries(REFUSALS)) {
+  test(`"${name}" sends nothing`, async () => {
     const [code, shown] = await onTerminal(answer)
     assert.match(shown, /Send 31 requests\? \(yes\/no\)/)
-    assert.match(shown, /nothing was sent/)
+    assert.match(shown, /\nsluice: nothing was sent\s*$/)
     assert.notEqual(code, 0)
     assert.equal(gateway.served.size, 0)
   })
@@ -61,7 +62,7 @@ test('a program has to say --yes', async () => {
 })
 
 test('"yes" and --yes send them', async () => {
-  const [code, shown] = await onTerminal('yes')
+  const [code, shown] = await onTerminal('yes\n')
   assert.equal(code, 0, shown)
   assert.equal(gateway.served.get('clean'), 31)
   assert.equal((await runCli([...args, '--yes'], env)).code, 0)
