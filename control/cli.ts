@@ -1,3 +1,4 @@
+import '../contract/std/soundJson.ts'
 import { main } from './cli/main.ts'
 import { type Limits, readLimits } from './limits.ts'
 

@@ -1,3 +1,4 @@
+import '../contract/std/soundJson.ts'
 import { pino } from 'pino'
 import { ProxyProgram } from './proxyProgram.ts'
 import { forkWorker } from './supervisor/forkWorker.ts'

@@ -1,3 +1,4 @@
+import '../contract/std/soundJson.ts'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
