@@ -5,10 +5,13 @@ import { randomUUID } from 'node:crypto'
 
 type Parse = (text: string) => unknown
 
-const QUOTE = '"'
+const QUOTE = 34
 const BACKSLASH = 92
 const COLON = 58
 const SPACE = 32
+/** A backslash, and what it escapes. */
+const ESCAPE_LENGTH = 2
+const NEAR = 256
 
 /** Whether the engine has the fault. The names of the trial are in no other JSON. */
 function isFaulty(parse: Parse): boolean {
@@ -34,7 +37,7 @@ export function mendJsonNames(): void {
  */
 export function withSoundNames(native: Parse): Parse {
   return (text) => {
-    if (!text.includes('\\')) return native(text)
+    if (!text.includes('\\') || !mayHaveEscapedNames(text)) return native(text)
     // Nobody can know it, so that no other name has it.
     const mark = randomUUID()
     const names: string[] = []
@@ -44,33 +47,61 @@ export function withSoundNames(native: Parse): Parse {
   }
 }
 
+/** Looks at what is before each colon alone, which is faster than to read all strings; what it finds may be within a text. */
+function mayHaveEscapedNames(text: string): boolean {
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    let at = colon - 1
+    while (text.charCodeAt(at) <= SPACE) at--
+    if (text.charCodeAt(at) !== QUOTE) continue
+    const quote = at--
+    while (text.charCodeAt(at) === BACKSLASH) at--
+    const slashes = quote - 1 - at
+    // An odd number escapes the quote, which is within a text then.
+    if (slashes % 2 === 1) continue
+    if (slashes > 0) return true
+    while (at >= 0 && text.charCodeAt(at) !== QUOTE && text.charCodeAt(at) !== BACKSLASH) at--
+    if (text.charCodeAt(at) === BACKSLASH || text.charCodeAt(at - 1) === BACKSLASH) return true
+  }
+  return false
+}
+
 /** @param replace gets the literal of a name that has escapes, and returns another */
 function withoutEscapedNames(text: string, replace: (literal: string) => string): string {
   let written = ''
   let from = 0
   let slash = text.indexOf('\\')
-  for (let start = text.indexOf(QUOTE); start >= 0; ) {
+  for (let start = text.indexOf('"'); start >= 0; ) {
     if (slash < start) slash = text.indexOf('\\', start)
-    const end = literalEnd(text, start)
-    if (slash < 0 || end < 0) break
+    if (slash < 0) break
+    const end = literalEnd(text, start, slash)
+    if (end < 0) break
     if (slash < end && isName(text, end)) {
       written += text.slice(from, start) + replace(text.slice(start, end))
       from = end
     }
-    start = text.indexOf(QUOTE, end)
+    start = text.indexOf('"', end)
   }
   return from === 0 ? text : written + text.slice(from)
 }
 
-/** The end of the literal of a string that begins at `start`, after its closing quote; -1 where it has none. */
-function literalEnd(text: string, start: number): number {
-  const first = text.indexOf(QUOTE, start + 1)
-  for (let quote = first; quote >= 0; quote = text.indexOf(QUOTE, quote + 1)) {
-    let slashes = 0
-    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return quote + 1
+/**
+ * The end of the literal of a string that begins at `start`, after its closing quote; -1 where it has none.
+ * @param slash the next backslash
+ */
+function literalEnd(text: string, start: number, slash: number): number {
+  let quote = text.indexOf('"', start + 1)
+  for (let next = slash; ; ) {
+    if (quote < next || next < 0) return quote < 0 ? -1 : quote + 1
+    // Where escapes are close to each other, a loop is faster than searches.
+    let at = next + ESCAPE_LENGTH
+    for (const near = at + NEAR; at < near; at++) {
+      const c = text.charCodeAt(at)
+      if (c === QUOTE) return at + 1
+      if (c === BACKSLASH) at++
+    }
+    quote = text.indexOf('"', at)
+    next = text.indexOf('\\', at)
   }
-  return -1
 }
 
 /** Only the name of a member has a colon after it. */
