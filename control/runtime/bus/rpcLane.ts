@@ -11,7 +11,8 @@ const BLOCK_MS = 1_000
 const RETRY_MS = 250
 const DEAD_CONSUMER_MS = 600_000
 
-type StreamEntry = [id: Buffer, fields: Buffer[]]
+type StreamEntry = [id: Buffer, fields: Buffer[] | null]
+type ReadStreams = [stream: Buffer, entries: StreamEntry[]][] | null
 
 export interface RpcLaneOptions {
   readonly redisUrl: string
@@ -57,9 +58,26 @@ export class RpcLane {
   async stop(late: Promise<unknown>): Promise<void> {
     this.stopping = true
     this.reader.disconnect()
-    await Promise.race([Promise.allSettled([this.loop, ...this.underWay.values()]), late])
+    await Promise.race([this.finish(), late])
     if (this.writer.status !== 'ready' || this.underWay.size > 0) return
     await this.writer.xgroup('DELCONSUMER', this.options.stream, RPC_GROUP, this.options.consumer).catch(() => {})
+  }
+
+  private async finish(): Promise<void> {
+    await this.loop
+    // Redis may have handed requests to the reader before it saw that the connection was closed; it has seen it at the second look.
+    for (let look = 0; look < 2 && this.writer.status === 'ready'; look++) {
+      await this.serveUnread().catch((error: Error) => {
+        logEvent(this.log, 'rpc_stream_read_failed', { reason: error.message })
+      })
+    }
+    await Promise.allSettled(this.underWay.values())
+  }
+
+  private async serveUnread(): Promise<void> {
+    const { stream, consumer, placesMax } = this.options
+    const args = ['GROUP', RPC_GROUP, consumer, 'COUNT', placesMax, 'STREAMS', stream, '0']
+    await this.serveAll((await this.writer.callBuffer('XREADGROUP', ...args)) as ReadStreams)
   }
 
   private async run(): Promise<void> {
@@ -94,12 +112,17 @@ export class RpcLane {
       return
     }
     const args = ['GROUP', RPC_GROUP, consumer, 'COUNT', free, 'BLOCK', BLOCK_MS, 'STREAMS', stream, '>']
-    const streams = (await this.reader.callBuffer('XREADGROUP', ...args)) as Array<[Buffer, StreamEntry[]]> | null
+    await this.serveAll((await this.reader.callBuffer('XREADGROUP', ...args)) as ReadStreams)
+  }
+
+  private async serveAll(streams: ReadStreams): Promise<void> {
     const entries = streams?.[0]?.[1] ?? []
     if (entries.length === 0) return
     const nowMs = await redisNowMs(this.writer)
     for (const [id, fields] of entries) {
       const key = id.toString()
+      // Of a request that its caller has taken off the stream, the group knows the id alone.
+      if (fields === null || this.underWay.has(key)) continue
       const work = this.serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
         logEvent(this.log, 'rpc_reply_lost', { reason: error.message })
       })

@@ -194,3 +194,20 @@ test('a call not sealed with the shared key is dropped: plaintext, another key, 
   // The server goes on with those that are right.
   assert.equal(keyOf(await replyTo(await resolveKey('right'))), 'key of right')
 })
+
+test('calls that Redis hands to a control that stops are answered', async () => {
+  const pid = server.pid() ?? assert.fail()
+  const waits = async () => Number(/blocked_clients:(\d+)/.exec(await redis.info('clients'))?.[1])
+  await until('every lane waits for calls', async () => (await waits()) >= 5)
+  // Redis reads the calls first, and what closes the connections of the lanes after them.
+  process.kill(pid, 'SIGSTOP')
+  const sending = Array.from({ length: 3 }, () => resolveKey('handed over'))
+  await new Promise((resolve) => setImmediate(resolve))
+  const stopped = rpc.stop(10_000)
+  process.kill(pid, 'SIGCONT')
+  await stopped
+  // It takes those that nobody was handed.
+  rpc = newServer()
+  rpc.start()
+  for (const id of await Promise.all(sending)) assert.equal(keyOf(await replyTo(id)), 'key of handed over')
+})
