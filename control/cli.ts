@@ -1,4 +1,4 @@
-import '../contract/std/soundJson.ts'
+import '../contract/std/mendedJson.ts'
 import { main } from './cli/main.ts'
 import { type Limits, readLimits } from './limits.ts'
 

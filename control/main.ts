@@ -1,4 +1,4 @@
-import '../contract/std/soundJson.ts'
+import '../contract/std/mendedJson.ts'
 import { PRODUCTS } from './service/products.ts'
 import { runControl } from './service/program.ts'
 

@@ -1,4 +1,4 @@
-import '../contract/std/soundJson.ts'
+import '../contract/std/mendedJson.ts'
 import { pino } from 'pino'
 import { ProxyProgram } from './proxyProgram.ts'
 import { forkWorker } from './supervisor/forkWorker.ts'

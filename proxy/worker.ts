@@ -1,4 +1,4 @@
-import '../contract/std/soundJson.ts'
+import '../contract/std/mendedJson.ts'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'

@@ -1,4 +1,4 @@
-import '../contract/std/soundJson.ts'
+import '../contract/std/mendedJson.ts'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { pieceEnd, type TextSample } from './textSample.ts'
 

@@ -1,4 +1,4 @@
-import '../../contract/std/soundJson.ts'
+import '../../contract/std/mendedJson.ts'
 import { secretNames } from '../../contract/schemas/environment.ts'
 import { takeSecretFiles } from '../../contract/schemas/secretFiles.ts'
 import { type Limits, readLimits } from '../limits.ts'

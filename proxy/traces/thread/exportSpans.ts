@@ -1,4 +1,4 @@
-import '../../../contract/std/soundJson.ts'
+import '../../../contract/std/mendedJson.ts'
 import protobuf from 'protobufjs/minimal.js'
 import { opentelemetry } from '../../../contract/wire/generated/otlp.js'
 import { contentOf } from './content/contentOf.ts'

@@ -1,6 +1,6 @@
 // A process of a test run, which runs one test file after the other: what they import is loaded once, and what the first
 // of them has made the processor learn is known to the next. Each file is a suite with its own hooks.
-import '../../../contract/std/soundJson.ts'
+import '../../../contract/std/mendedJson.ts'
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'

@@ -1,4 +1,4 @@
-import '../../../../contract/std/soundJson.ts'
+import '../../../../contract/std/mendedJson.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
