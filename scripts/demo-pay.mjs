@@ -9,7 +9,7 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { createPublicClient, formatUnits, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const REFUND_WAIT_MS = 10_000
+const REFUND_WAIT_MS = 30_000
 const ASK_AGAIN_MS = 200
 
 const demo = readDemo()

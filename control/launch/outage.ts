@@ -4,7 +4,9 @@ import type { Warning } from './warningText.ts'
 const REFUSED = /\bECONNREFUSED (\[?[\w.:-]+?\]?):(\d+)\b/
 // Other messages that a program logs during an outage of a server that it needs.
 const SYMPTOM =
-  /ECONNREFUSED|ECONNRESET|EPIPE|connection to Redis was lost|did not answer in time|Connection is closed|Stream isn't writeable|Connection terminated|Command timed out/
+  /ECONNREFUSED|ECONNRESET|EPIPE|connection to Redis was lost|did not answer in time|Connection is closed|Stream isn't writeable|Connection terminated|Command timed out|took too long to respond/
+const NO_MORE = 'no more trouble'
+const ACCEPTS_AGAIN = 'takes connections again'
 const CHECK_INTERVAL_MS = 1_000
 const CONNECT_TIMEOUT_MS = 1_000
 
@@ -69,10 +71,15 @@ export class OutageFilter {
     outage.hiddenLately = 0
     if (!isOver) return this.watch()
     this.outage = undefined
-    const what = server === undefined ? 'no more trouble' : `${server.host}:${server.port} takes connections again`
+    const what = server === undefined ? NO_MORE : `${server.host}:${server.port} ${ACCEPTS_AGAIN}`
     const hidden = outage.hidden === 0 ? '' : `; more about it is in the log (lines: ${outage.hidden})`
     this.show(what + hidden)
   }
+}
+
+/** Whether a shown line reports that a server does not answer, or that it does again. */
+export function isOutage(text: string): boolean {
+  return SYMPTOM.test(text) || text.includes(NO_MORE) || text.includes(ACCEPTS_AGAIN)
 }
 
 function serverIn(text: string): Server | undefined {

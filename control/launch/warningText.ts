@@ -19,7 +19,8 @@ export function warningOf(line: string): Warning | undefined {
   try {
     const fields = JSON.parse(line) as Record<string, unknown> & { err?: { message?: string } }
     if (typeof fields['level'] !== 'number' || fields['level'] < WARNING_LEVEL) return undefined
-    const message = fields.err?.message
+    // Messages of errors of the chain client have several lines.
+    const message = fields.err?.message?.trim().replace(/\s+/g, ' ')
     return { text: `${fields['msg']}${message === undefined ? '' : `: ${message}`}${subjectOf(fields)}`, fields }
   } catch {
     return { text: line, fields: {} }

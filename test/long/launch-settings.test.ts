@@ -8,6 +8,7 @@ import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../control/launch/process/freePort.ts'
 import { interrupt, launch, leftovers, readDemo, running } from '../support/launchedRun.ts'
+import { limitsText, PATIENCE } from '../support/limits.ts'
 import { freshDatabase, startTestRedis } from '../support/services.ts'
 import { until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
@@ -36,7 +37,7 @@ test('it runs on a configured Redis and PostgreSQL, Redis on its socket, and rep
 test('with another address, metrics are still on the loopback one; a second Ctrl-C stops immediately', async (t) => {
   const dir = makeTempDir('run')
   t.after(() => removeTempDir(dir))
-  const SLUICE_LIMITS = JSON.stringify({ drainGraceMs: 60_000 })
+  const SLUICE_LIMITS = limitsText({ ...PATIENCE, drainGraceMs: 60_000 })
   const run = launch(dir, await freePort(), { HOST: '127.0.0.2', SLUICE_LIMITS })
   t.after(() => run.child.kill('SIGTERM'))
   await running(run)

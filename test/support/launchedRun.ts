@@ -5,6 +5,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { compiled } from '../../control/launch/paths.ts'
 import { processOf } from '../../control/launch/process/leftover.ts'
+import { patientLimits } from './limits.ts'
 import { until } from './stack.ts'
 
 const START_TIMEOUT_MS = 180_000
@@ -17,9 +18,10 @@ export interface Run {
 /** Runs what `make run` runs, in a folder without a catalog and with its data there. */
 export function launch(dir: string, port: number, env: NodeJS.ProcessEnv = {}): Run {
   const unset = { DATABASE_URL: '', REDIS_URL: '', SLUICE_CATALOG: '', SLUICE_METRICS_PORT: '', SLUICE_DATA: '' }
+  const { SLUICE_LIMITS: limits = patientLimits() } = env
   const child = spawn(process.execPath, [compiled('control/launch/main.js')], {
     cwd: dir,
-    env: { ...process.env, ...unset, PORT: String(port), ...env },
+    env: { ...process.env, ...unset, PORT: String(port), ...env, SLUICE_LIMITS: limits },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

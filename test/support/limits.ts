@@ -5,6 +5,20 @@ import { PROXY_LIMITS, type Limits as ProxyLimits, readLimits as readProxyLimits
 export type LimitName = keyof ControlLimits | keyof ProxyLimits
 export type LimitChanges = Readonly<Partial<Record<LimitName, number>>>
 
+/**
+ * Deadlines after which the gateway refuses, as it should, because one of its parts stands still. A machine that runs tests
+ * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
+ */
+export const PATIENCE = {
+  apiTimeoutMs: 10_000,
+  redisTimeoutMs: 10_000,
+  rpcTimeoutMs: 10_000,
+  estimateTimeoutMs: 10_000,
+  receiptWaitMs: 8_000,
+  admissionApplyMs: 5_000,
+  chainTimeoutMs: 8_000,
+} as const satisfies LimitChanges
+
 /** The limits of all parts, with changes. */
 export function limitsWith(changes: LimitChanges): ControlLimits & ProxyLimits {
   return { ...readControlLimits(undefined), ...readProxyLimits(undefined), ...changes }
@@ -71,4 +85,12 @@ export function limitsText(changes: LimitChanges): string {
     proxy: within(PROXY_LIMITS),
     control: within(CONTROL_LIMITS),
   })
+}
+
+/** SLUICE_LIMITS of a program that a test starts as its users do. @param text what is set for it already */
+export function patientLimits(text = '{}'): string {
+  const given = JSON.parse(text) as Readonly<Record<string, object>>
+  const patient = JSON.parse(limitsText(PATIENCE)) as Readonly<Record<string, object>>
+  const within = (part: string) => ({ [part]: { ...patient[part], ...given[part] } })
+  return JSON.stringify({ ...patient, ...given, ...within('proxy'), ...within('control') })
 }

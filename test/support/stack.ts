@@ -7,7 +7,7 @@ import type { Redis as AnyRedis } from '../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import { CliProcess, type CliResult } from './cli.ts'
-import { type LimitChanges, limitsText } from './limits.ts'
+import { type LimitChanges, limitsText, PATIENCE } from './limits.ts'
 import { TEST_CATALOG_KEY, TEST_LOG_KEY } from './logKey.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { ProviderControls } from './providerControls.ts'
@@ -25,20 +25,6 @@ const SETTLED_TIMEOUT_MS = 90_000
 const BLOCK_MS = 200
 // No load balancer stands before these proxies; a test that is about the notice sets it.
 const NOTICE_MS = 1
-/**
- * Deadlines after which the gateway refuses, as it should, because one of its parts stands still. A machine that runs tests
- * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
- */
-const PATIENCE = {
-  apiTimeoutMs: 10_000,
-  redisTimeoutMs: 10_000,
-  rpcTimeoutMs: 10_000,
-  estimateTimeoutMs: 10_000,
-  receiptWaitMs: 8_000,
-  admissionApplyMs: 5_000,
-  chainTimeoutMs: 8_000,
-}
-
 export interface StackOptions {
   /** Models and providers, or the whole text of the catalog from the address of the mock provider. */
   readonly catalog?: TestCatalogOptions | ((providerUrl: string) => string)

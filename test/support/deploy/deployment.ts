@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { waitReady } from '../../../control/launch/waitReady.ts'
 import { postRaw, type Reply } from '../clients/chatClient.ts'
+import { patientLimits } from '../limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../services.ts'
 import { untilSettled } from '../settled.ts'
 import { makeTempDir, removeTempDir } from '../tempDir.ts'
@@ -67,9 +68,7 @@ export class Deployment {
   constructor(parts: readonly Part[], world: DeploymentWorld) {
     this.world = world
     const of = (word: string): RunningPart[] =>
-      parts
-        .filter(({ args }) => args[0] === word)
-        .map((part) => new RunningPart(part, world.dir, { SLUICE_TEST_PROVIDER_KEY: 'provider-key' }))
+      parts.filter(({ args }) => args[0] === word).map((part) => new RunningPart(part, world.dir, variablesOf(part)))
     this.proxies = of('proxy')
     this.controls = of('control')
     this.jobs = of('migrate')
@@ -164,6 +163,10 @@ export class Deployment {
     this.answered++
     return apiKey
   }
+}
+
+function variablesOf({ environment }: Part): NodeJS.ProcessEnv {
+  return { SLUICE_TEST_PROVIDER_KEY: 'provider-key', SLUICE_LIMITS: patientLimits(environment['SLUICE_LIMITS']) }
 }
 
 function postModel(url: string, apiKey: string): Promise<Reply> {

@@ -29,6 +29,7 @@ test('a warning includes its subject', () => {
     ],
     [line({ route: 'r1', reason: 'timeout', msg: 'route failed' }), 'route failed (route: r1, reason: timeout)'],
     [line({ err: { message: 'gone', stack: 'at x' }, msg: 'settling' }), 'settling: gone'],
+    [line({ err: { message: 'slow\n\nURL: http://a/\n' }, msg: 'read' }), 'read: slow URL: http://a/'],
     [line({ problems: ['a:1: x', 'a:2: y'], msg: 'refused' }), 'refused (problems: a:1: x; a:2: y)'],
     [line({ level: 30, msg: 'ready' }), undefined],
     ['a crash', 'a crash'],
@@ -50,7 +51,9 @@ test('while a server is down, the first line is shown and its recovery is report
   }
   const refused = { err: { message: `connect ECONNREFUSED 127.0.0.1:${port}` }, msg: 'redis connection' }
   const lost = { err: { message: 'the connection to Redis was lost' }, msg: 'background task failed; retrying' }
+  const silent = { err: { message: 'The request took too long to respond.\n\nURL: http://127.0.0.1:1/' }, msg: 'task' }
   take(lost)
+  take(silent)
   for (let i = 0; i < 4; i++) take(refused)
   take(lost)
   take({ route: 'acme/chat', reason: 'connect ECONNREFUSED 127.0.0.1:9', msg: 'route failed' })
@@ -64,7 +67,7 @@ test('while a server is down, the first line is shown and its recovery is report
   const again = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')
   t.after(() => again.close())
   await until('the end is told', () => shown.length > 0, 10_000)
-  assert.deepEqual(shown, [`127.0.0.1:${port} takes connections again; more about it is in the log (lines: 5)`])
+  assert.deepEqual(shown, [`127.0.0.1:${port} takes connections again; more about it is in the log (lines: 6)`])
   take(lost)
   assert.equal(shown.length, 2, 'the next outage is told anew')
   take(lost)
