@@ -16,8 +16,16 @@ const FORM_START = /^(?:--|[\w.]+=)/
  * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
  */
 export function readJsonBody(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
-  if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
   if (nestsDeeper(body, depthMax, longStrings)) throw tooDeep(depthMax)
+  return parseJsonBody(body)
+}
+
+/**
+ * Reads a request body of which it is known how deep its brackets nest.
+ * @throws GatewayError as `readJsonBody`
+ */
+export function parseJsonBody(body: Buffer): JsonObject {
+  if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
   // Anything else would reach the model with its characters replaced.
   if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
   const text = withoutByteOrderMark(body.toString('utf8'))

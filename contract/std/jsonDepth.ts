@@ -6,7 +6,7 @@ const BACKSLASH = 92
 /** Up to here, counting brackets is cheaper than to look for the ends of strings. */
 const SMALL_BYTES = 2_048
 /** A string of at least this many bytes is a long one. */
-const LONG_STRING_BYTES = 2_048
+export const LONG_STRING_BYTES = 2_048
 const COLON = 58
 /** Bytes that are read after an escaped quote before the next one is searched. */
 const NEAR_BYTES = 1_024
@@ -20,16 +20,38 @@ export function nestsDeeper(bytes: Buffer, max: number, longStrings?: Span[]): b
   return (bytes.length > SMALL_BYTES || openers(bytes) > max) && walkDeeper(bytes, max, longStrings)
 }
 
+/**
+ * The insides of the long strings in JSON bytes that are values, in their order.
+ * @param depthMax how deep brackets may nest
+ * @param otherBytesMax bytes of everything else, after which the search ends
+ * @returns null where one of these is exceeded
+ */
+export function longStringsIn(bytes: Buffer, depthMax: number, otherBytesMax: number): Span[] | null {
+  const found: Span[] = []
+  return walkDeeper(bytes, depthMax, found, otherBytesMax) ? null : found
+}
+
 // A function of its own, so that the look at a small body is inlined where it is called.
-function walkDeeper(bytes: Buffer, max: number, longStrings: Span[] | undefined): boolean {
+function walkDeeper(
+  bytes: Buffer,
+  max: number,
+  longStrings: Span[] | undefined,
+  otherBytesMax = Number.POSITIVE_INFINITY,
+): boolean {
   let depth = 0
+  let longBytes = 0
   for (let at = 0; at < bytes.length; at++) {
     const c = bytes[at]
     if (c === QUOTE) {
       const start = at + 1
       at = stringEnd(bytes, start)
       if (at < 0) return false
-      if (at - start >= LONG_STRING_BYTES && !isName(bytes, at)) longStrings?.push({ start, end: at })
+      if (at - start >= LONG_STRING_BYTES && !isName(bytes, at)) {
+        longStrings?.push({ start, end: at })
+        longBytes += at - start
+      } else if (at - longBytes > otherBytesMax) {
+        return true
+      }
     } else if (c === 91 || c === 123) {
       depth++
       if (depth > max) return true

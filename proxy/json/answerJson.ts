@@ -19,7 +19,7 @@ export class AnswerJson {
 
   /** The JSON with a mark in place of each value that is cut out. */
   get rest(): Buffer {
-    return this.cut === undefined || this.cuts.length === 0 ? this.bytes : Buffer.from(this.cut.text())
+    return this.cut === undefined || this.cuts.length === 0 ? this.bytes : this.cut.rest()
   }
 
   /** The bytes of the value that is cut out; undefined unless it is the only one. */

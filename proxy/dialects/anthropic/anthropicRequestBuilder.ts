@@ -59,7 +59,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
 
   make(route: Route, maxTokens: number): ProviderRequest {
     const { stream } = this
-    const { rest, options = {}, format } = this.printed
+    const { rest, options = {}, format, cut } = this.printed
     const thinking = thinkingMembers(this.model.thinking, options['effort'], maxTokens)
     const { output_config: config, ...thinks } = thinking ?? sampling(options)
     const members = { model: route.upstreamModel, max_tokens: maxTokens, ...(stream ? { stream } : {}), ...thinks }
@@ -68,7 +68,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, stream ? 'text/event-stream' : 'application/json'),
       requestId: this.requestId,
-      body: joinedBody([start, ...outputConfig(config, format), rest]),
+      body: joinedBody([start, ...outputConfig(config, format), rest], cut),
     }
   }
 }

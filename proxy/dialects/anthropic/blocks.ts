@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
 import { isGiven } from '../../json/fields.ts'
-import { IMAGE_TYPES, imageType } from '../shared/dataUrl.ts'
+import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
@@ -131,10 +131,9 @@ function readImage(block: JsonObject, field: string, reading: Reading): JsonObje
   if (mediaType === null) {
     throw invalidRequest(`${name}.media_type must be one of ${IMAGE_TYPES.join(', ')}.`, `${name}.media_type`)
   }
-  return {
-    type: 'image',
-    source: { type: 'base64', media_type: mediaType, data: stringOf(source['data'], `${name}.data`) },
-  }
+  const data = stringOf(source['data'], `${name}.data`)
+  noteData(data, size)
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
 }
 
 function mediaTypeOf({ media_type: stated }: JsonObject): string | null {
@@ -146,6 +145,7 @@ function readDocument(block: JsonObject, field: string, { size, newest }: Readin
   const source = objectOf(block['source'], name)
   if (isPdf(source)) {
     countPdf(size)
+    noteData(String(source['data']), size)
     if (newest) size.newPdf ??= `${name}.type`
     return withTitle({ type: 'base64', media_type: PDF_TYPE, data: source['data'] }, block, field, size)
   }

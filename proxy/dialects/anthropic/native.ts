@@ -93,7 +93,7 @@ class NativeAsk implements ProviderRequestBuilder {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, this.stream ? 'text/event-stream' : 'application/json'),
       requestId: this.requestId,
-      body: typeof rest !== 'string' ? joinedBody([start, rest]) : (cut?.fill(start + rest) ?? start + rest),
+      body: joinedBody([start, rest], cut),
     }
   }
 }

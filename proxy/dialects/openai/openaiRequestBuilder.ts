@@ -71,7 +71,7 @@ export class OpenaiRequestBuilder implements ProviderRequestBuilder {
       path: this.to.path,
       headers: openaiHeaders(provider, 'application/json', accept),
       requestId: this.requestId,
-      body: typeof rest !== 'string' ? joinedBody([start, rest]) : (cut?.fill(start + rest) ?? start + rest),
+      body: joinedBody([start, rest], cut),
     }
   }
 }

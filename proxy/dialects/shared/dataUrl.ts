@@ -1,3 +1,6 @@
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { markAtEnd } from '../../json/cutJson.ts'
+
 const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const HEAD_CHARACTERS_MAX = 256
 const SNIFFED_CHARACTERS = 24
@@ -39,7 +42,18 @@ export function readDataUrl(url: string): ImageData | null {
   return type === null ? null : { type, base64 }
 }
 
-/** Base64 in the usual alphabet, padded and without blanks; text that cannot be made so is left as it is. */
+/** Notes in `size` that data is forwarded as it is, where a mark is in the place of most of it. */
+export function noteData(data: string, size: PromptSize): void {
+  const mark = markAtEnd(data)
+  if (mark === undefined) return
+  size.dataMarks ??= new Set()
+  size.dataMarks.add(mark)
+}
+
+/**
+ * Base64 in the usual alphabet, padded and without blanks; text that cannot be made so is left as it is, as is that of which
+ * most is a mark.
+ */
 export function plainBase64(sent: string): string {
   if (sent.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(sent)) return sent
   const text = unescaped(sent).replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')

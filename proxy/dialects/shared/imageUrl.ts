@@ -2,7 +2,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
-import { IMAGE_TYPES, readDataUrl } from './dataUrl.ts'
+import { IMAGE_TYPES, noteData, readDataUrl } from './dataUrl.ts'
 
 const DATA = 'data:'
 /** An address of the web; a data URL is bounded by the body that it is in. */
@@ -18,7 +18,10 @@ const CHARACTERS_MAX = 2_048
 export function readImageUrl(text: string, field: string, size: PromptSize): string {
   if (isMark(text)) return text
   if (text.slice(0, DATA.length).toLowerCase() === DATA) {
-    if (readDataUrl(text) !== null) return text
+    if (readDataUrl(text) !== null) {
+      noteData(text, size)
+      return text
+    }
     throw invalidRequest(`${field} must be a data URL in base64, of ${IMAGE_TYPES.join(', ')}.`, field)
   }
   const url = text.length <= CHARACTERS_MAX ? parseWebUrl(text) : undefined

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
+import { noteData } from './dataUrl.ts'
 import { leftOut } from './leftOut.ts'
 import { readText } from './text.ts'
 
@@ -32,6 +33,7 @@ export function readPdfPart(file: JsonObject, field: string, size: PromptSize): 
   // A file of another kind is forwarded in another form than it was sent in, and is no mark therefore.
   if (typeof data !== 'string' || (pdfOfDataUrl(data) === null && !isMark(data))) return null
   countPdf(size)
+  noteData(data, size)
   const name = typeof filename === 'string' && filename !== '' ? filename : UNNAMED
   return pdfPart(data, readText(name, `${field}.filename`, size))
 }

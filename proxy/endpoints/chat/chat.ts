@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { readJsonBody } from '../../../contract/std/jsonBody.ts'
-import type { Span } from '../../../contract/std/span.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type ChatSurface, codecOf } from '../../dialects/shared/codec.ts'
-import { cutRequest } from '../../dialects/shared/cutRequest.ts'
+import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
@@ -14,6 +12,7 @@ import type { RunServices } from '../run/services.ts'
 import type { Admitted, Moment } from './admit.ts'
 import { admitAny } from './fallback.ts'
 import { newRun } from './newRun.ts'
+import { readSmallBody } from './smallBody.ts'
 import { type ChatSource, LargeSource, SmallSource } from './source.ts'
 
 /** A request that is admitted as a batch job. */
@@ -61,22 +60,17 @@ export function chatServe(
     if (!exchange.gone) newRun(exchange, principal, { request, admitted, surface, source }, services).start()
   }
   return (exchange, body, principal, services) => {
-    const large = services.large.of(body, ownerOf(services))
-    if (large !== undefined) return serveLarge(large, exchange, principal, services)
-    const { limits } = services
-    const longStrings: Span[] = []
-    const request = surface.read(readJsonBody(body, limits.jsonDepthMax, longStrings), limits)
+    const owner = ownerOf(services)
+    const { limits, large } = services
+    const atOnceBytesMax = large.atOnceBytesMax(owner)
+    const withDataBytesMax = owner === 'customer' ? limits.jsonWithDataBytesMax : 0
+    const read = readSmallBody(body, surface, { limits, atOnceBytesMax, withDataBytesMax })
+    if (read === undefined) return serveLarge(large.toRead(body, owner), exchange, principal, services)
+    const { request } = read
     const admitted = admitAny(request, surface, principal, catalog, momentOf(exchange, services))
-    if (request.batch) {
-      const order = batchOrder(request, admitted, surface, new SmallSource(request, null))
-      startBatch(exchange, principal, order, services)
-      return
-    }
-    // The address of an image is forwarded in the form that was checked, never as its original bytes.
-    const { linkedImages = false, rewritten = false } = request.prompt
-    const cut = linkedImages || rewritten ? null : cutRequest(body, longStrings, surface, limits)
-    const source = new SmallSource(request, cut)
-    newRun(exchange, principal, { request, admitted, surface, source }, services).start()
+    const source = new SmallSource(read)
+    if (request.batch) startBatch(exchange, principal, batchOrder(request, admitted, surface, source), services)
+    else newRun(exchange, principal, { request, admitted, surface, source }, services).start()
   }
 }
 
@@ -85,11 +79,12 @@ function batchOrder(request: ChatFields, admitted: Admitted, surface: ChatSurfac
   const [first] = admitted.routes
   if (first === undefined) throw new GatewayError('model_unavailable')
   const { dialect, form } = first.provider
-  const { rest } = source.print(first.provider, codecOf(surface, dialect), admitted.model)
+  const { rest, cut } = source.print(first.provider, codecOf(surface, dialect), admitted.model)
   const formed = admitted.routes.filter(({ provider }) => isDeepStrictEqual(provider.form, form))
   // control has the keys: for a job, a route with several is one.
   const routes = formed.filter(({ id }, index) => formed.findIndex((route) => route.id === id) === index)
-  const body = Buffer.concat([Buffer.from('{'), typeof rest === 'string' ? Buffer.from(rest) : rest])
+  const pieces = joinedBody(['{', rest], cut)
+  const body = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
   return { request, admitted: { ...admitted, routes }, body }
 }
 

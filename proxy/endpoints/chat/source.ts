@@ -6,6 +6,7 @@ import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
 import type { AskModel, ChatCodec, CutRequest, Printed, SurfaceName } from '../../dialects/shared/codec.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { promptTexts } from '../tokens/promptTexts.ts'
+import type { SmallBody } from './smallBody.ts'
 
 /** The texts of a prompt, and the tokens that are not in them. */
 export interface Prompt {
@@ -34,10 +35,13 @@ export class SmallSource implements ChatSource {
   private readonly request: ChatRequest
   /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
   private cut: CutRequest | null
+  /** Puts back the data that the request was read without; null where it was read whole. */
+  private readonly data: CutRequest | null
 
-  constructor(request: ChatRequest, cut: CutRequest | null) {
+  constructor({ request, cut, data }: SmallBody) {
     this.request = request
     this.cut = cut
+    this.data = data
   }
 
   prepare(): undefined {
@@ -45,9 +49,11 @@ export class SmallSource implements ChatSource {
   }
 
   print({ form }: Provider, codec: ChatCodec, model: Model): Printed {
-    const { cut } = this
+    const { data } = this
+    const cut = this.cut ?? data
     this.cut = null
-    return codec.print(this.request, askModel(model, form), cut)
+    const printed = codec.print(this.request, askModel(model, form), cut)
+    return data === null ? printed : { cut: data, ...printed }
   }
 
   prompt(imageTokens: number): Prompt {

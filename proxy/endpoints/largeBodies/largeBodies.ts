@@ -98,11 +98,20 @@ export class LargeBodies {
     }
   }
 
+  /** The size up to which a body or an answer is read on the event loop, in bytes. */
+  atOnceBytesMax(owner: Source): number {
+    return this.lanes[owner].atOnceBytesMax
+  }
+
   /** @returns undefined for a body or an answer that is small enough to be read on the event loop */
   of(body: Buffer, owner: Source): LargeBody | undefined {
-    if (body.length <= LARGE_BYTES_LEAST) return undefined
-    const lane = this.lanes[owner]
-    return body.length <= lane.atOnceBytesMax ? undefined : new LargeBody(body, lane, this.limits)
+    if (body.length <= LARGE_BYTES_LEAST || body.length <= this.atOnceBytesMax(owner)) return undefined
+    return this.toRead(body, owner)
+  }
+
+  /** A body or an answer for another thread to read. */
+  toRead(body: Buffer, owner: Source): LargeBody {
+    return new LargeBody(body, this.lanes[owner], this.limits)
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,8 @@ import type { TokenLimits } from '../tokens/limits.ts'
 export const LARGE_BODY_LIMITS = {
   /** JSON above this size is read by another thread, in bytes. */
   jsonAtOnceBytesMax: 262_144,
+  /** Most JSON of which the images and documents are forwarded without being read, in bytes; larger ones are read by another thread. */
+  jsonWithDataBytesMax: 8_388_608,
   /** JSON above this size from senders whose credential is not proven is read by another thread, in bytes. */
   strangerJsonAtOnceBytesMax: 16_384,
   /** Bodies that wait for the thread that reads them, of customers and of strangers each. */

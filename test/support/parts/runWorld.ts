@@ -141,7 +141,7 @@ export class RunWorld {
         release: (approvalId: string) => void this.released.push(approvalId),
       },
       tokens: { countSoon: () => this.counts() },
-      large: { of: () => undefined },
+      large: { of: () => undefined, atOnceBytesMax: () => Number.POSITIVE_INFINITY },
       onCrash: (error: unknown) => void this.crashes.push(error),
       onUsageContradicted: () => undefined,
       onRouteFault: () => undefined,
