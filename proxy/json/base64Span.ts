@@ -12,7 +12,7 @@ const HEAD_BYTES_MAX = 256
 const KEPT_BYTES = 256
 /** The members of requests that are base64 without the head of a data URL. */
 const BARE_MEMBERS = [Buffer.from('"data"'), Buffer.from('"file_data"')]
-/** What readers of base64 rewrite, where they take it at all: blanks, percent signs and the letters of its other alphabet. */
+/** Characters that readers of base64 rewrite: blanks, percent signs and the letters of its other alphabet. */
 const REWRITTEN = [...' %-_'].map((c) => c.charCodeAt(0))
 const SPACES = 0x20202020
 const SIGNS = 0x80808080
