@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import type { ProcessName } from '../control/cli/ceilings.ts'
+import type { TargetReport } from '../control/load/report.ts'
 import type { Background } from './background.ts'
 import type { TargetName } from './cases.ts'
 import type { LoadResult } from './load/options.ts'
@@ -79,6 +80,13 @@ export interface InstallationResult {
   readonly nginx: number[]
 }
 
+/** One load of `sluice load`, with Sluice and without a gateway by turns. */
+export interface LoadTestResult {
+  readonly title: string
+  readonly sluice: TargetReport
+  readonly direct: TargetReport
+}
+
 /** Memory of the gateway after a number of requests since the warm-up. */
 export interface MemoryResult {
   readonly samples: { requests: number; residentBytes: number }[]
@@ -135,6 +143,8 @@ export interface BenchResults {
   accounts: AccountsResult | null
   /** Absent in the results of runs before there was one. */
   installation?: InstallationResult | null
+  /** Absent in the results of runs before there were any. */
+  loadTests?: LoadTestResult[]
   memory: MemoryResult | null
   settlement: SettlementResult | null
   allocations: AllocationResult[]

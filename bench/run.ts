@@ -1,6 +1,7 @@
 import { checkBooks, postgresVersion } from './books.ts'
 import { measureAccounts } from './parts/accounts.ts'
 import { measureInstallation } from './parts/installation.ts'
+import { measureLoadTests } from './parts/loadTest.ts'
 import { measureMemory } from './parts/memory.ts'
 import { recordProfiles } from './parts/profile.ts'
 import { measureRounds, progressLine } from './parts/rounds.ts'
@@ -59,6 +60,7 @@ async function measureParts(
     return true
   }
   const { runner, stack } = world
+  if (wants('load-test')) results.loadTests = await measureLoadTests(settings, world)
   if (wants('accounts')) {
     const { result, books } = await measureAccounts(settings, world, stops, say)
     results.accounts = result

@@ -47,11 +47,23 @@ export class Runner {
     return this.requests.get(stack) ?? 0
   }
 
+  /** Counts requests that another program than the load generator has sent. */
+  count(stack: Stack, requests: number): void {
+    this.requests.set(stack, this.requestsTo(stack) + requests)
+  }
+
+  /** Waits until everything that has ended is booked, and lets control and PostgreSQL run at normal priority. */
+  async rest(): Promise<void> {
+    bringForward(this.backgroundPids())
+    for (const stack of this.requests.keys()) await stack.booked()
+  }
+
   /**
    * Runs one load and measures its cost.
    * @throws Error when an answer was wrong
    */
   async run(one: Measured, options: LoadOptions): Promise<Sample> {
+    // Booking continues after a load, and must not count for the next one.
     await this.rest()
     this.background = keepBack(this.backgroundPids())
     return this.runNow(one, options)
@@ -75,17 +87,11 @@ export class Runner {
       residentBytes: one.pids.reduce((sum, pid) => sum + residentBytes(pid), 0),
     }
     // Every load begins with one request that is checked and not timed.
-    if (one.stack !== undefined) this.requests.set(one.stack, this.requestsTo(one.stack) + load.requests + 1)
+    if (one.stack !== undefined) this.count(one.stack, load.requests + 1)
     if (load.wrong > 0) {
       throw new Error(`${one.name}: ${load.wrong} of ${load.requests} answers were wrong; ${load.firstWrong}`)
     }
     return sample
-  }
-
-  // Booking continues after a load, and must not count for the next one.
-  private async rest(): Promise<void> {
-    bringForward(this.backgroundPids())
-    for (const stack of this.requests.keys()) await stack.booked()
   }
 
   // The set of PostgreSQL's backends changes.

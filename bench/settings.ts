@@ -3,7 +3,7 @@ import type { BenchCase, TargetName } from './cases.ts'
 import { CASES, TARGET_NAMES } from './cases.ts'
 
 /** Further measurements in addition to the cases, in this order. */
-const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
+const PART_NAMES = ['load-test', 'accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
 /** Shorter measurements only show that the benchmark works. */

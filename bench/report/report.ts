@@ -11,7 +11,7 @@ import { accountsSection, allocationSection, memorySection, settlementSection } 
 import type { SvgBar, SvgGroup } from './svg.ts'
 import { ratioChart } from './svg.ts'
 import { NOTHING, section, table } from './text.ts'
-import { latencySection, pacedSection } from './timeSections.ts'
+import { latencySection, loadTestSection, pacedSection } from './timeSections.ts'
 
 /** The input of a report. */
 export interface ReportInput {
@@ -42,6 +42,7 @@ export function reportText({ results, profiles, notes, picture }: ReportInput): 
     rateSection(results),
     latencySection(results),
     pacedSection(results),
+    loadTestSection(results),
     installationSection(results),
     accountsSection(results),
     memorySection(results),

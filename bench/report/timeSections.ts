@@ -25,6 +25,34 @@ export function latencySection(results: BenchResults): string {
   )
 }
 
+/** What `sluice load` measured, as users can measure it themselves. */
+export function loadTestSection({ loadTests = [] }: BenchResults): string {
+  const rows = loadTests.flatMap(({ title, sluice, direct }) =>
+    (
+      [
+        ['sluice', sluice],
+        ['direct', direct],
+      ] as const
+    ).map(([name, report]) => [
+      `${title}, ${TARGET_TITLES[name]}`,
+      whole(report.requests),
+      whole(report.failed),
+      ...[report.first_token_ms, report.between_chunks_ms, report.total_ms].flatMap(({ count, p50, p99 }) =>
+        count === 0 ? [NOTHING, NOTHING] : [p50.toFixed(2), p99.toFixed(2)],
+      ),
+      report.receipts.seen === 0 ? NOTHING : whole(report.receipts.seen),
+    ]),
+  )
+  if (rows.length === 0) return ''
+  const times = ['first token', 'between chunks', 'whole answer'].flatMap((what) => [`${what} p50`, 'p99'])
+  return section(
+    'What a client sees',
+    table(['', 'requests', 'failed', ...times, 'receipts'], rows),
+    `Measured by \`sluice load\`, through Sluice and at the provider by turns; in ms. Every receipt is compared with what the client
+saw, and a sample with the book.`,
+  )
+}
+
 /** Paced streams: lost frames, stalls, and the delay of the first token. */
 export function pacedSection(results: BenchResults): string {
   const rows = PACED_CONNECTIONS.flatMap((connections) =>

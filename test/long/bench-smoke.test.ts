@@ -33,7 +33,13 @@ function read<Content>(name: string): Content {
 const linux = { skip: process.platform !== 'linux' }
 
 test('a short benchmark run measures, books its requests and reports', linux, async () => {
-  const args = ['--quick', '--cases', [...CASES, 'memory', 'profile'].join(','), '--targets', TARGETS.join(',')]
+  const args = [
+    '--quick',
+    '--cases',
+    [...CASES, 'load-test', 'memory', 'profile'].join(','),
+    '--targets',
+    TARGETS.join(','),
+  ]
   const { code, output } = await run('run', [...args, '--output', folder])
   assert.equal(code, 0, output)
   const results = read<BenchResults>('last.json')
@@ -46,6 +52,12 @@ test('a short benchmark run measures, books its requests and reports', linux, as
   // Only what was metered is in the book: the audit compares it with Redis, this with what was sent.
   const [books] = results.books
   assert.ok(books?.auditClean && books?.receipts === books?.requests && books?.requests > 10_000, JSON.stringify(books))
+  const { loadTests = [] } = results
+  assert.equal(loadTests.length, 2)
+  for (const { title, sluice, direct } of loadTests) {
+    assert.ok(sluice.good > 0 && sluice.good === sluice.receipts.seen, title)
+    assert.deepEqual([sluice.failed, direct.failed, direct.receipts.seen], [0, 0, 0], title)
+  }
   assert.equal(results.memory?.samples.length, 20)
   const { before, now } = read<ProfileFile>('profile.json')
   assert.equal(before, null)
