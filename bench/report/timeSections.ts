@@ -25,7 +25,7 @@ export function latencySection(results: BenchResults): string {
   )
 }
 
-/** What `sluice load` measured, as users can measure it themselves. */
+/** The times of `sluice load`, as users can measure them themselves. */
 export function loadTestSection({ loadTests = [] }: BenchResults): string {
   const rows = loadTests.flatMap(({ title, sluice, direct }) =>
     (

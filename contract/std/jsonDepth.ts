@@ -39,8 +39,8 @@ function walkDeeper(
   otherBytesMax = Number.POSITIVE_INFINITY,
 ): boolean {
   let depth = 0
-  let longBytes = 0
-  for (let at = 0; at < bytes.length; at++) {
+  let end = Math.min(bytes.length, otherBytesMax)
+  for (let at = 0; at < end; at++) {
     const c = bytes[at]
     if (c === QUOTE) {
       const start = at + 1
@@ -48,9 +48,7 @@ function walkDeeper(
       if (at < 0) return false
       if (at - start >= LONG_STRING_BYTES && !isName(bytes, at)) {
         longStrings?.push({ start, end: at })
-        longBytes += at - start
-      } else if (at - longBytes > otherBytesMax) {
-        return true
+        end = Math.min(bytes.length, end + at - start)
       }
     } else if (c === 91 || c === 123) {
       depth++
@@ -59,7 +57,7 @@ function walkDeeper(
       depth--
     }
   }
-  return false
+  return end < bytes.length
 }
 
 /** Whether the string whose closing quote is at `quote` is the name of a member. */

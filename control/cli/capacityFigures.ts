@@ -2,14 +2,14 @@
 import type { CapacityFigures } from './capacityPlan.ts'
 
 export const CAPACITY_FIGURES: CapacityFigures = {
-  at: '2026-11-23',
-  cpu: 'Intel(R) Xeon(R) Processor',
+  at: '2026-11-28',
+  cpu: 'AMD EPYC',
   requestMicros: {
-    hot: { proxy: 64.6885, redis: 10.0707, control: 25.8474, postgres: 34.5684 },
-    cold: { proxy: 350.6251, redis: 188.7305, control: 399.6101, postgres: 304.2408 },
+    hot: { proxy: 42.4042, redis: 5.6, control: 16.4398, postgres: 20.4054 },
+    cold: { proxy: 175.4753, redis: 93.6733, control: 119.3148, postgres: 143.2286 },
   },
-  chunkMicros: 17.1518,
+  chunkMicros: 15.4037,
   workerStreamsMax: 2_000,
-  workerBytes: 429_387_776,
-  walBytesPerReceipt: 1_146,
+  workerBytes: 419_991_552,
+  walBytesPerReceipt: 1_196,
 }

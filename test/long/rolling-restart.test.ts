@@ -1,6 +1,8 @@
 // Goal: two fresh controls and two fresh proxies behind a load balancer are restarted by turns under load, and no client notices.
 // Method: haproxy with health checks, and nginx, which has none and is told, with the settings of docs/operations/deploy.md;
 // requests at a constant rate, half of them streamed, over kept and over fresh connections (nginx closes those that are idle when it is told).
+// With SLUICE_OTHER_BUILD, the folder of a checkout in which `make build` has run, each restart changes between this build and
+// that one, so that every part is rolled back and updated again and both serve side by side.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -18,6 +20,36 @@ const RESTARTS = 10
 const REQUESTS_PER_SECOND = 50
 const PACE_MS = 1_000 / REQUESTS_PER_SECOND
 const SEEN_MS = 3_000
+
+const OTHER_BUILD = process.env['SLUICE_OTHER_BUILD']
+
+/** A part of the stack, by this build or by another one. */
+class Part {
+  private running: TestProcess
+  private next: TestProcess
+
+  constructor(running: TestProcess, name: string, program: string, { dir, env }: Stack) {
+    this.running = running
+    this.next =
+      OTHER_BUILD === undefined ? running : new TestProcess(name, join(OTHER_BUILD, 'dist', program), [], dir, env)
+  }
+
+  get port(): number {
+    return this.running.port
+  }
+
+  async restart(): Promise<void> {
+    const { running, next } = this
+    if (next === running) return running.restart()
+    await next.replace(running)
+    this.running = next
+    this.next = running
+  }
+
+  stop(): Promise<void> {
+    return this.running.stop()
+  }
+}
 
 /** A load balancer before the proxies. */
 interface Balancer {
@@ -135,9 +167,11 @@ async function load({ program, keepsClients }: Balancer, apiKey: string, signal:
   return { failed, count: sent.length }
 }
 
-async function restartByTurns(stack: Stack, controls: readonly TestProcess[], balancer: Balancer): Promise<void> {
-  const proxies = [stack.proxy, ...stack.moreProxies]
-  const ports = portsOf(stack)
+async function restartByTurns(
+  { controls, proxies }: { readonly controls: readonly Part[]; readonly proxies: readonly Part[] },
+  balancer: Balancer,
+): Promise<void> {
+  const ports = proxies.map(({ port }) => port)
   for (let round = 0; round < RESTARTS; round++) {
     await itemOf(controls, round % controls.length).restart()
     const leaves = itemOf(proxies, round % proxies.length)
@@ -162,6 +196,12 @@ for (const [name, start] of [
       catalog: { models: [{ id: 'test/small', upstream: 'mock,chunks=5,delay=20' }] },
     })
     const second = new TestProcess('control2', 'control/main.js', [], stack.dir, stack.env)
+    const controls = [stack.control, second].map(
+      (one, i) => new Part(one, `control-other${i}`, 'control/main.js', stack),
+    )
+    const proxies = [stack.proxy, ...stack.moreProxies].map(
+      (one, i) => new Part(one, `proxy-other${i}`, 'proxy/main.js', stack),
+    )
     let balancer: Balancer | undefined
     try {
       await second.start()
@@ -170,17 +210,17 @@ for (const [name, start] of [
       await sleep(SEEN_MS)
       const stop = new AbortController()
       const loaded = load(balancer, apiKey, stop.signal)
-      await restartByTurns(stack, [stack.control, second], balancer)
+      await restartByTurns({ controls, proxies }, balancer)
       stop.abort()
       const { failed, count } = await loaded
       assert.deepEqual(failed, [], `${failed.length} of ${count} failed`)
       assert.ok(count > 1_000, `${count} requests`)
-      await second.stop()
       await stack.settled()
+      await controls[1]?.stop()
       await stack.audit()
     } finally {
       await balancer?.program.stop()
-      await second.stop()
+      await Promise.all([...controls, ...proxies].map((part) => part.stop()))
       await stack.stop()
     }
   })

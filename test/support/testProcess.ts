@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compiled } from '../../control/launch/paths.ts'
 import { freePort } from '../../control/launch/process/freePort.ts'
@@ -19,11 +19,14 @@ export class TestProcess {
   private readonly process: ManagedProcess | WarmProcess
   private ports: Readonly<Record<string, number>> = {}
 
+  /** @param program compiled next to this one, or the path of one of another checkout */
   constructor(name: string, program: string, args: readonly string[], dir: string, env: NodeJS.ProcessEnv) {
+    const isWatched = !isAbsolute(program) && !/^(?:proxy|mock)\//.test(program)
+    const path = isAbsolute(program) ? program : compiled(program)
     const definition: ProcessDefinition = {
       name,
       command: process.execPath,
-      args: [...NODE_FLAGS, ...(/^(?:proxy|mock)\//.test(program) ? [] : [LOCK_WATCH]), compiled(program), ...args],
+      args: [...NODE_FLAGS, ...(isWatched ? [LOCK_WATCH] : []), path, ...args],
       env: { ...process.env, LOG_LEVEL: 'info', ...env },
       logFile: join(dir, `${name}.log`),
       stopSignal: 'SIGTERM',
@@ -70,6 +73,13 @@ export class TestProcess {
   async sigterm(): Promise<number | null> {
     await this.process.stop()
     return this.process.lastExit?.code ?? null
+  }
+
+  /** Stops another process and starts in its place, at its ports. */
+  async replace(other: TestProcess): Promise<void> {
+    await other.stop()
+    this.ports = other.ports
+    await this.start()
   }
 
   /** Starts the process again, after stopping it when it runs. */

@@ -13,7 +13,7 @@ const names = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
 test('without arguments everything is measured, and only then are the figures saved', () => {
   const all = names([])
   assert.deepEqual([all.targets, all.cases.length, all.isWhole], [TARGET_NAMES, CASES.length, true])
-  assert.deepEqual([...all.parts], ['accounts', 'installation', 'memory', 'profile', 'settlement'])
+  assert.deepEqual([...all.parts], ['load-test', 'accounts', 'installation', 'memory', 'profile', 'settlement'])
   for (const args of [['--quick'], ['--targets', 'nginx,sluice'], ['--cases', 'small'], ['--rounds', '2']]) {
     assert.equal(names(args).isWhole, false, args.join(' '))
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
+import { longStringsIn } from '../../../../../contract/std/jsonDepth.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../../proxy/catalog/pricedItem.ts'
 import { type ChatSurface, codecOf, type SurfaceName } from '../../../../../proxy/dialects/shared/codec.ts'
@@ -244,4 +245,12 @@ test('the bounds of a body apply to what is read of it, and to all of it', () =>
   assert.equal(readSmallBody(bodyOf(many), chat, shortBounds), undefined, 'too many pieces')
   const deep = Buffer.from(`${'['.repeat(200)}"${LARGE}"`)
   assert.equal(readSmallBody(deep, chat, bounds), undefined, 'the thread tells how deep it is')
+  const others = ['1,', '{},', `"${'w'.repeat(1_000)}",`, ' '].map((other) =>
+    other.repeat(AT_ONCE_BYTES / other.length),
+  )
+  for (const other of others) {
+    const bytes = Buffer.from(`["${LARGE}",${other}`)
+    assert.deepEqual(longStringsIn(bytes, 9, bytes.length), [{ start: 2, end: 2 + LARGE.length }])
+    assert.equal(longStringsIn(bytes, 9, AT_ONCE_BYTES - 1_100), null, `the search ends within ${other.slice(0, 9)}`)
+  }
 })
