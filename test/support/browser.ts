@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { projectRoot, systemPackagesScript } from '../../control/launch/paths.ts'
+import { until } from './until.ts'
 
 /** Nothing is asked for but what the tests ask for. */
 const FLAGS = [
@@ -87,6 +88,23 @@ export class ConsolePage {
   async loaded(title: string): Promise<void> {
     await this.page.locator('h1', { hasText: title }).waitFor()
     await this.quiet()
+  }
+
+  /**
+   * The paths of the API that the page asks for while `work` is done, decoded and in their order. The page and the browser take a
+   * moment to ask: `least` of them are waited for, and then until nothing is on its way.
+   */
+  async callsOf(least: number, work: () => Promise<void>): Promise<string[]> {
+    const before = this.asked.length
+    const calls = () =>
+      this.asked
+        .slice(before)
+        .map(decodeURIComponent)
+        .filter((path) => path.startsWith('/v1/'))
+    await work()
+    await until('the calls of the page', () => calls().length >= least)
+    await this.quiet()
+    return calls()
   }
 
   /** Waits until nothing of the page is on its way. */

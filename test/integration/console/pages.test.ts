@@ -102,17 +102,12 @@ test('a page makes one call for each of its tables, and usage of any length is o
   await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
   await shown.loaded('Usage')
   const assertCalls = async (name: string, calls: readonly string[], work: () => Promise<void>) => {
-    const before = shown.asked.length
-    await work()
-    const asked = shown.asked.slice(before).map(decodeURIComponent)
-    assert.deepEqual(asked.filter((path) => path.startsWith('/v1/')).sort(), calls.map(callNow).sort(), name)
+    const asked = await shown.callsOf(calls.length, work)
+    assert.deepEqual(asked.sort(), calls.map(callNow).sort(), name)
   }
   for (const [name, calls] of Object.entries(PAGE_CALLS)) await assertCalls(name, calls, () => shown.follow(name))
   await shown.follow('Usage')
-  const press = async (name: string) => {
-    await page.getByRole('button', { name, exact: true }).click()
-    await shown.quiet()
-  }
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
   await assertCalls('12 months', [YEAR_CALLS.Model], () => press('12 months'))
   await assertCalls('by key', [YEAR_CALLS.Key], () => press('Key'))
   await assertCalls('by tag', [YEAR_CALLS.Tag], () => press('Tag'))
