@@ -83,8 +83,8 @@ const SESSION_HEADERS = [
   'x-amp-thread-id',
 ]
 
-// So many that both keys have some of them.
-const CONVERSATIONS = Array.from({ length: 24 }, (_, index) => `You are assistant ${index}.`)
+/** One of four is on the light key, so that the chance that none of these is on one of the two keys is 10^-25. */
+const CONVERSATIONS_MAX = 200
 
 const talk = (index: number): object => ({ prompt_cache_key: `conversation ${index}` })
 
@@ -142,7 +142,8 @@ for (const [name, ask] of Object.entries(GROWING)) {
     const [heavy, light] = ['a', 'b'].map((id) => provider.allow(`weighted-${id}`))
     assert.ok(heavy !== undefined && light !== undefined)
     const used = new Set<string>()
-    for (const begin of CONVERSATIONS) {
+    for (let i = 0; used.size < 2 && i < CONVERSATIONS_MAX; i++) {
+      const begin = `You are assistant ${Math.random()}.`
       const before = [heavy.served, light.served]
       const turns: object[] = [{ role: 'user', content: 'What is a hold?' }]
       for (const url of [...stack.baseUrls, ...stack.baseUrls]) {
