@@ -14,7 +14,7 @@ export class StatementTimes {
 
   readonly total: LabelledTotal = {
     name: 'postgres_errors',
-    help: 'Statements that failed: for their connection, their time, another transaction, their content, or anything else',
+    help: 'Statements that failed: for their connection, also one that could not be made, their time, another transaction, their content, or anything else',
     labels: ['class'],
     read: () => Array.from(this.errors, ([name, count]) => ({ labels: { class: name }, count })),
   }
@@ -43,13 +43,28 @@ export class StatementTimes {
       }
       return result
     })
+    const connect = pg.Client.prototype.connect as (this: pg.Client, done: (error?: Error) => void) => void
+    // As the pool calls it: no statement is sent where there is no connection.
+    Reflect.set(
+      Measured.prototype,
+      'connect',
+      function connected(this: pg.Client, done: (error?: Error) => void): void {
+        connect.call(this, (error) => {
+          if (error) times.count('connection')
+          done(error)
+        })
+      },
+    )
     return Measured
   }
 
   private note(sentAt: number, error: unknown): void {
     observe(this.seconds, STATEMENT_SECONDS, (performance.now() - sentAt) / 1_000)
     if (error === null || error === undefined) return
-    const name = classOf(error)
+    this.count(classOf(error))
+  }
+
+  private count(name: ErrorClass): void {
     this.errors.set(name, (this.errors.get(name) ?? 0) + 1)
   }
 }

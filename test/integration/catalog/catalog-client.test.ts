@@ -55,7 +55,7 @@ const priced = (input: string) => (url: string) => {
 }
 
 before(async () => {
-  stack = await startStack({ catalog: priced('1.5'), limits: { observeMs: 200 } })
+  stack = await startStack({ catalog: priced('1.5'), limits: { observeMs: 200, apiRequestBurst: 10_000 } })
   ;({ apiKey } = await stack.createAccount())
   receipt = completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' })).receipt
   stack.writeCatalog(priced('1.25'))

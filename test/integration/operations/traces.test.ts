@@ -274,14 +274,14 @@ test('a receiver that fails is asked again; spans that it refuses are counted', 
 })
 
 test('a receiver that hangs costs no request anything, and spans beyond the bound are dropped', async () => {
-  const { dropped: before = 0 } = await counted()
+  const [{ dropped: before = 0, exported = 0 }, { exports }] = [await counted(), receiver]
   receiver.mode = 'hang'
-  const { exports } = receiver
   const replies = await Promise.all(Array.from({ length: QUEUE_SPANS }, () => ask(M, newContext().headers)))
   assert.ok(replies.every(({ status }) => status === 200))
   await until('spans are dropped', async () => (await counted())['dropped'] === before + QUEUE_SPANS)
   assert.ok(receiver.exports <= exports + 1, 'one export runs at a time')
   receiver.release()
+  await until('the queue has room again', async () => (await counted())['exported'] === exported + QUEUE_SPANS)
   await spansOf(idOf(await ask(M, newContext().headers)), 2)
 })
 
