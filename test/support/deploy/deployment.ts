@@ -17,6 +17,7 @@ import { RunningPart } from './runningPart.ts'
 const MODEL = 'test/small'
 const SETTLED_TIMEOUT_MS = 90_000
 const READY_TIMEOUT_MS = 60_000
+const IN_A_ROW = 10
 
 /** The servers that a deployment needs and no process of the image is, and a provider. */
 export class DeploymentWorld {
@@ -103,9 +104,12 @@ export class Deployment {
     }
   }
 
-  /** Waits until a proxy that refused for want of another part answers a request. */
+  /** Waits until a proxy that refuses for want of another part, or is about to notice it, answers several requests in a row. */
   async servesAgain({ url, part }: RunningPart): Promise<void> {
-    await until(`${part.name} serves again`, async () => (await this.ask(url)).status === 200)
+    await until(`${part.name} serves again`, async () => {
+      for (let i = 0; i < IN_A_ROW; i++) if ((await this.ask(url)).status !== 200) return false
+      return true
+    })
   }
 
   /** One request at an address of the gateway. */
