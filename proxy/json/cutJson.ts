@@ -45,14 +45,7 @@ export class CutJson {
 
   /** The JSON with a mark in place of each string or value. */
   text(): string {
-    const { quote } = this
-    let text = ''
-    let from = 0
-    for (const span of this.spans) {
-      text += `${this.bytes.toString('utf8', from, span.start)}${quote}${markOf(span)}${quote}`
-      from = span.end
-    }
-    return text + this.bytes.toString('utf8', from)
+    return this.rest().toString()
   }
 
   /** The bytes of that text. */

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { parseJsonBody, readJsonBody, withoutByteOrderMark } from '../../../contract/std/jsonBody.ts'
+import { parseJsonBody, readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { LONG_STRING_BYTES, longStringsIn } from '../../../contract/std/jsonDepth.ts'
-import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
@@ -64,16 +63,10 @@ function readWithoutData(
   const request = readWhere(() => surface.read(parseJsonBody(rest), limits))
   // Only what was read as data, and goes to providers alone, is forwarded as it is; anything else would have to be measured.
   if (request?.prompt.dataMarks?.size !== data.length || hasMark(request.echo ?? '')) return undefined
-  const fill = (json: string): Buffer[] => short.fill(json)
-  const texts = strings.filter(({ end }) => !data.some((span) => span.end === end))
-  if (texts.length === 0 || !sendsOwnBytes(request) || strings.length > limits.cutStringsMax)
-    return { request, cut: null, data: { marked: () => request, fill } }
-  const all = new CutJson(
-    body,
-    strings.map((string) => data.find(({ end }) => end === string.end) ?? string),
-  )
-  const marked = () => surface.read(JSON.parse(withoutByteOrderMark(all.text())) as JsonObject, limits)
-  return { request, cut: { marked, fill }, data: { marked: () => request, fill } }
+  const spans = strings.map((string) => data.find(({ end }) => end === string.end) ?? string)
+  const hasTexts = data.length < strings.length
+  const cut = hasTexts && sendsOwnBytes(request) ? cutRequest(body, spans, surface, limits) : null
+  return { request, cut, data: { marked: () => request, fill: (json) => short.fill(json) } }
 }
 
 function readWhere(read: () => ChatRequest): ChatRequest | undefined {
