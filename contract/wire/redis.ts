@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { Cluster, type ClusterOptions, type Command, type RedisOptions, Redis as SingleRedis } from 'ioredis'
 import { isIpAddress } from '../net/ipAddress.ts'
+import { joinWrites } from './joinWrites.ts'
 import { LastingRedis } from './lastingRedis.ts'
 import { type ClusterPlace, parseRedisUrl, type SentinelPlace, type ServerPlace } from './redisUrl.ts'
 
@@ -54,6 +55,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
   }
   const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
   rejectLost(redis)
+  joinWrites(redis)
   if (lost !== 'wait') dropWhenLate(redis, lost, (connection) => connection?.destroy(LATE))
   return redis
 }
@@ -153,6 +155,7 @@ function rejectLost(redis: SingleRedis): void {
 /** Keeps the promises of `connectRedis` on the connection to one node, which the cluster makes and removes. */
 function guardNode(node: SingleRedis, lost: LostConnection): void {
   rejectLost(node)
+  joinWrites(node)
   const send = node.sendCommand
   node.sendCommand = (command, stream) => {
     // A command that was given up in a queue stays there.

@@ -33,7 +33,7 @@ import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
-import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { createLookupPool, createPool, type Pool } from '../runtime/db/pool.ts'
 import { StatementTimes } from '../runtime/db/statementTimes.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
@@ -54,6 +54,7 @@ export class ControlService {
   private readonly environment: Environment
   private readonly log: Logger
   private readonly pool: Pool
+  private readonly lookups: Pool
   private readonly statements = new StatementTimes()
   private readonly redis: Redis
   private readonly catalog: CatalogKeeper
@@ -81,6 +82,7 @@ export class ControlService {
     this.log = log
     const onLost = (error: Error): void => logEvent(log, 'postgres_connection_lost', { reason: error.message })
     this.pool = createPool(environment.databaseUrl, limits, onLost, this.statements)
+    this.lookups = createLookupPool(environment.databaseUrl, limits, onLost, this.statements)
     this.redis = connectRedis(environment.redisUrl, 'wait')
     this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
     this.readiness = new Readiness(this.pool, this.redis)
@@ -133,7 +135,16 @@ export class ControlService {
     const { chain, products } = this
     const parts = { environment, pool, redis, products, receipts: new ReceiptReader(pool, redis, limits), limits }
     const api = newAccountApi({ ...parts, chain, log })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chainState, observedDays, busKeys })
+    const handlers = rpcHandlers({
+      ...parts,
+      api,
+      voider,
+      batches,
+      chainState,
+      observedDays,
+      busKeys,
+      lookups: this.lookups,
+    })
     const rpc = new RpcServer({ redisUrl, busKeys, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
@@ -173,7 +184,7 @@ export class ControlService {
       await stop().catch((error: Error) => logEvent(this.log, 'part_stop_failed', { part: name, err: error }))
     })
     const ends = Promise.all(parts)
-      .then(() => this.pool.end())
+      .then(() => Promise.all([this.pool.end(), this.lookups.end()]))
       .then(() => true)
     const isClean = await beforeDeadline(ends, this.limits.shutdownTimeoutMs / 2, () => false)
     if (!isClean) logEvent(this.log, 'shutdown_incomplete')

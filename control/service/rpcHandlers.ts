@@ -15,6 +15,7 @@ import type { ChainState } from '../chain/chainState.ts'
 import { balanceJson } from '../identity/accounts/accountJson.ts'
 import { KeptKeyRecords } from '../runtime/bus/keptKeyRecords.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import { joined } from '../runtime/joined.ts'
 import type { ApiParts } from './apiHandlers.ts'
 import { answerKeys, resolveKey } from './keyRecords.ts'
@@ -28,10 +29,12 @@ export function rpcHandlers(
     readonly chainState: Pick<ChainState, 'state' | 'payments'>
     readonly observedDays: ObservedDays
     readonly busKeys: readonly Buffer[]
+    /** Reads the records of keys. */
+    readonly lookups: Pool
   },
 ): Partial<RpcHandlers> {
   const { api, pool, redis, receipts, products, batches, voider, chainState, observedDays, limits } = parts
-  const keys = { db: pool, kept: new KeptKeyRecords(redis, parts.busKeys, limits), limits }
+  const keys = { db: parts.lookups, kept: new KeptKeyRecords(redis, parts.busKeys, limits), limits }
   return {
     ping: async (ping) => {
       const { observed, owner, ended, begun } = ping
@@ -49,7 +52,7 @@ export function rpcHandlers(
       const { state: chain, payments } = chainState
       return { chain, payments, admissionClosed: isOpen === 0, booked, ...joined<PingPart>(own) }
     },
-    resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
+    resolve_key: ({ keyHash }) => resolveKey(parts.lookups, keyHash),
     resolve_keys: (request) => answerKeys(keys, request),
     get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),
     get_balance: async ({ accountId }) => JSON.stringify(await balanceJson(pool, redis, accountId)),

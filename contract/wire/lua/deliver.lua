@@ -38,7 +38,7 @@ local function settleLease(k, a, lease, isWhole)
     lease.parts[id], gone = left, gone + out - left
     if back ~= 0 then backParts[id] = back end
   end
-  writeLease(KEYS[2], ARGV[a], lease)
+  changed[ARGV[a]] = true
   changeAccount(KEYS[k], 1, back, backParts, -gone)
   local platformKeyId = platformOf(lease.keys)
   uncounted = uncounted + sumOf(backParts)
@@ -67,10 +67,10 @@ end
 -- A hold that is neither held nor reported was lost with Redis, and is charged to the free balance; or another process has
 -- ended it, and the book takes the ending that arrived first.
 local function endSingle(k, a, requestId)
-  local text = redis.call('HGET', KEYS[2], ARGV[a])
-  local lease = text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])
+  local isKnown = leases[ARGV[a]]
+  local lease = leaseAt(ARGV[a], ARGV[a + 1], ARGV[a + 2])
   local minutes, donePrefix = tonumber(ARGV[#ARGV]), 'done:' .. string.match(KEYS[2], '{.-}')
-  if not takeHold(k, lease, requestId) and not text and firstResult(donePrefix, requestId, minutes) then return end
+  if not takeHold(k, lease, requestId) and not isKnown and firstResult(donePrefix, requestId, minutes) then return end
   settleLease(k, a, lease, true)
   local charged = parseCoin(ARGV[a + 3]) + sumOf(parseParts(ARGV[a + 4]))
   remember(donePrefix, requestId, charged > 0 and charged or -1, minutes)
@@ -90,26 +90,24 @@ local function changePermits(k, field, text)
   end
 end
 
-local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
-local delivered = tonumber(redis.call('HGET', KEYS[2], 'seq') or 0)
+local from, to, count, fields = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6]), {}
+for i = 0, count - 1 do fields[i + 1] = ARGV[7 + i * ITEM_ARGS] end
+local refused, delivered = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2], fields)
 if refused then return { refused, nowMs, delivered, redis.call('GET', KEYS[1]) or '' } end
-local from, to = tonumber(ARGV[3]), tonumber(ARGV[4])
 if to > 0 and from ~= delivered + 1 then return { STALE, nowMs, delivered, ARGV[1] } end
-redis.call('HSET', KEYS[2], 'op', ARGV[2])
-for i = 0, tonumber(ARGV[6]) - 1 do
+for i = 0, count - 1 do
   local k, a = 4 + i * ITEM_KEYS, 7 + i * ITEM_ARGS
   local requestId = requestOf(ARGV[a])
   if requestId then
     endSingle(k, a, requestId)
   else
-    local text = redis.call('HGET', KEYS[2], ARGV[a])
-    settleLease(k, a, text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2]), false)
+    settleLease(k, a, leaseAt(ARGV[a], ARGV[a + 1], ARGV[a + 2]), false)
   end
   if ARGV[a + 7] ~= '' then changePermits(k, ARGV[a], ARGV[a + 7]) end
 end
 if to > 0 then
   redis.call('XADD', KEYS[3], '*', 'b', ARGV[5])
-  redis.call('HSET', KEYS[2], 'seq', ARGV[4])
   delivered = to
 end
+writeOwner(KEYS[2], 'op', ARGV[2], 'seq', format('%d', delivered))
 return { OK, nowMs, delivered, ARGV[1], table.concat(permitsLeft, ';') }

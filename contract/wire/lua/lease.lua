@@ -54,13 +54,15 @@ local function takeFromGrants(grants, units, seriesId)
   return units, parts, table.concat(texts, ';')
 end
 
-local function addToLease(accountId, keys, coinUnits, nanos, parts)
-  local field = 'L:' .. string.match(keys, '^[^/]*') .. ':' .. hourText
-  local text = redis.call('HGET', KEYS[2], field)
-  local lease = text and parseLease(text) or newLease(field, accountId, keys)
+local function fieldOf(keyId)
+  return 'L:' .. keyId .. ':' .. hourText
+end
+
+local function addToLease(field, accountId, keys, coinUnits, nanos, parts)
+  local lease = leaseAt(field, accountId, keys)
   lease.coinUnits, lease.nanos = lease.coinUnits + coinUnits, lease.nanos + nanos
   for id, units in pairs(parts) do lease.parts[id] = (lease.parts[id] or 0) + units end
-  writeLease(KEYS[2], field, lease)
+  changed[field] = true
 end
 
 -- Permits of the rate: at most those that waiting requests need, and in advance a quarter of the rest. Returns permits, the
@@ -112,10 +114,10 @@ local function leaseItem(k, a, p, pa)
   end
   -- A request that wants nothing, because a holding has paid for all of it, needs no balance.
   if available < least and want > 0 then return refuse(BALANCE, available) end
-  local keys, met, rest = ARGV[a + 1]
+  local keys, platform, met, rest = ARGV[a + 1], nil
   if p then
-    keys = keys .. '/' .. ARGV[pa]
-    available, met, rest = leftWithin(pa + 1, readSpent(KEYS[p]), available, least)
+    keys, platform = keys .. '/' .. ARGV[pa], readSpent(KEYS[p])
+    available, met, rest = leftWithin(pa + 1, platform, available, least)
     if not available then return refuse(PLATFORM_CAP + met, rest) end
   end
   available, met, rest = leftWithin(a + 7, counters, available, least)
@@ -128,23 +130,25 @@ local function leaseItem(k, a, p, pa)
   local resting = isMixed and 0 or restOf(a + (10 + CAPS), want, available, out, pots)
   units = units + resting
   if seriesId then units = units - units % tonumber(microUnits) end
-  if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
-  if units == 0 then return OK, 0, 0, permits, 0, '', out, left, 0 end
+  if units == 0 then
+    if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
+    return OK, 0, 0, permits, 0, '', out, left, 0
+  end
   local fromCoin, parts, text = takeFromGrants(grants, units, seriesId)
   local nanos = coinFor(fromCoin, price)
   out = out + nanos + units - fromCoin
   redis.call('HSET', KEYS[k], 'coin', format('%d', coin - nanos), 'g', formatGrants(grants), 'out', format('%d', out))
-  countNow(KEYS[k + 1], units)
-  if p then countNow(KEYS[p], units) end
-  addToLease(ARGV[a], keys, fromCoin, nanos, parts)
+  addSpent(KEYS[k + 1], counters, units, tat)
+  if p then addSpent(KEYS[p], platform, units) end
+  addToLease(fieldOf(ARGV[a + 1]), ARGV[a], keys, fromCoin, nanos, parts)
   return OK, units, 0, permits, nanos, text, out, left, resting > 0 and 1 or 0
 end
 
-local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+local count, fields = tonumber(ARGV[5]), {}
+for i = 0, count - 1 do fields[i + 1] = fieldOf(ARGV[7 + i * ITEM_ARGS]) end
+local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2], fields)
 if refused then return { refused, nowMs, redis.call('GET', KEYS[1]) or '' } end
-redis.call('HSET', KEYS[2], 'op', ARGV[2])
 local isBehind = redis.call('XLEN', KEYS[3]) >= tonumber(ARGV[3])
-local count = tonumber(ARGV[5])
 local p, pa = 4 + count * ITEM_KEYS, 6 + count * ITEM_ARGS
 local reply = { OK, nowMs }
 for i = 0, count - 1 do
@@ -159,4 +163,5 @@ for i = 0, count - 1 do
   if tonumber(ARGV[pa]) == i then p, pa = p + 1, pa + PLATFORM_ARGS end
   for j = 1, ITEM_RESULTS do reply[#reply + 1] = results[j] end
 end
+writeOwner(KEYS[2], 'op', ARGV[2])
 return reply

@@ -15,7 +15,6 @@ if tonumber(ARGV[2]) <= tonumber(redis.call('HGET', KEYS[2], 'op') or 0) then re
 -- Everything that Redis has out for this owner is freed first, so that the reported amounts are taken once.
 if epoch then giveBackLeases(KEYS[2]) end
 redis.call('DEL', KEYS[2])
-redis.call('HSET', KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])
 
 local function report(k, a)
   -- A hold that Redis still has is in no lease.
@@ -26,7 +25,7 @@ local function report(k, a)
   lease.coinUnits, lease.nanos = parseCoin(coin)
   lease.parts = parseParts(parts)
   local units = lease.coinUnits + sumOf(lease.parts)
-  writeLease(KEYS[2], ARGV[a], lease)
+  leases[ARGV[a]], changed[ARGV[a]] = lease, true
   if epoch then
     changeAccount(KEYS[k], -1, lease.nanos, lease.parts, outOf(lease))
     uncount(KEYS[k + 1], lease, -units)
@@ -35,4 +34,5 @@ local function report(k, a)
 end
 
 for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do report(4 + i * ITEM_KEYS, 4 + i * ITEM_ARGS) end
+writeOwner(KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])
 return { OK, nowMs, epoch or '' }

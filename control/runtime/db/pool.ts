@@ -23,6 +23,23 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
   return pg.types.getTypeParser(oid, format)
 }
 
+/** Compiling the short statements of the gateway costs more than running them. */
+const NO_JIT = { jit: 'off' }
+
+/** Statements that find few rows by index are planned once, and have no other plan, so that it stays right when tables grow. */
+const LOOKUPS = {
+  ...NO_JIT,
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+}
+
+const settings = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+
 /** The options that every connection to the book shares, also those that listen or lock outside of the pool. */
 export function connectionOptions(url: string, limits: RuntimeLimits): pg.ClientConfig {
   return {
@@ -33,9 +50,8 @@ export function connectionOptions(url: string, limits: RuntimeLimits): pg.Client
     query_timeout: limits.databaseTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: limits.databaseTimeoutMs,
     keepAlive: true,
-    // Compiling the short statements of the gateway costs more than running them. A plan that was kept from when a table
-    // was nearly empty costs far more than planning anew: a batch would read the whole table.
-    options: '-c jit=off -c plan_cache_mode=force_custom_plan',
+    // A plan that was kept from when a table was nearly empty costs far more than planning anew: a batch would read the whole table.
+    options: settings({ ...NO_JIT, plan_cache_mode: 'force_custom_plan' }),
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   }
 }
@@ -52,13 +68,30 @@ export function createPool(
   onError: (error: Error) => void = () => {},
   times?: StatementTimes,
 ): Pool {
+  return newPool({ ...connectionOptions(url, limits), max: limits.databaseConnectionsMax }, onError, times)
+}
+
+/**
+ * Opens a pool for prepared statements that find few rows by index, which takes longer to plan than to do.
+ * @param onError as for `createPool`; `times` too
+ */
+export function createLookupPool(
+  url: string,
+  limits: RuntimeLimits,
+  onError: (error: Error) => void = () => {},
+  times?: StatementTimes,
+): Pool {
+  const options = { ...connectionOptions(url, limits), options: settings(LOOKUPS) }
+  return newPool({ ...options, max: limits.lookupConnectionsMax }, onError, times)
+}
+
+function newPool(config: pg.PoolConfig, onError: (error: Error) => void, times: StatementTimes | undefined): Pool {
   const pool = new pg.Pool({
     ...(times !== undefined && { Client: times.client }),
-    ...connectionOptions(url, limits),
+    ...config,
     // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
     // server refuses the others until the rollback.
     pipeline: true,
-    max: limits.databaseConnectionsMax,
     idleTimeoutMillis: 30_000,
   })
   pool.on('error', onError)

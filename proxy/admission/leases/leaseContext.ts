@@ -4,6 +4,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { AdmissionLimits } from '../limits.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
+import type { NextTurn } from './nextTurn.ts'
 import type { RedisClock } from './redisClock.ts'
 import type { RestingKeys } from './restingKeys.ts'
 
@@ -15,6 +16,7 @@ export interface LeaseContext {
   readonly clock: RedisClock
   readonly journal: Journal
   readonly resting: RestingKeys
+  readonly turn: NextTurn
   /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
   /** A number that changes when another server may have answered. */

@@ -11,12 +11,14 @@ import type { Holding, HoldWaiter } from '../holds.ts'
 import { RECALL_STEPS } from '../limits.ts'
 import { notifyWaiter } from '../notifyWaiter.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { NextTurn } from './nextTurn.ts'
 import type { OpenHold } from './openHold.ts'
 import { OpenHolds } from './openHolds.ts'
 import { RecentEndings } from './recentEndings.ts'
 import { RedisClock } from './redisClock.ts'
 import { RestingKeys } from './restingKeys.ts'
 import { ShardLeases } from './shardLeases.ts'
+import { tickInSlots } from './shardTicks.ts'
 import { isSingle } from './singleHold.ts'
 import { SingleTaking, withoutCharge } from './singleTaking.ts'
 
@@ -71,9 +73,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
     const context = this.newContext()
     this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
     this.timers = [
-      checkDeadlines(limits.leaseDeliverMs, () => {
-        for (const shard of this.shards) shard.tick()
-      }),
+      tickInSlots(this.shards, limits.leaseDeliverMs),
       checkDeadlines(limits.leaseDemandMs, () => this.review()),
     ]
   }
@@ -260,9 +260,8 @@ export class Leases implements Holding, Settlements, KeyDependents {
   }
 
   private refuse(waiter: HoldWaiter, refusal: Refusal): void {
-    const { onFault } = this.options
-    const error = holdRefusal(waiter, refusal, onFault)
-    notifyWaiter(waiter, (told) => told.onHoldRefused(error), onFault)
+    const error = holdRefusal(waiter, refusal, this.options.onFault)
+    notifyWaiter(waiter, (told) => told.onHoldRefused(error), this.options.onFault)
   }
 
   private recall(accountId: string): void {
@@ -282,6 +281,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
       clock,
       journal,
       resting: this.resting,
+      turn: new NextTurn(),
       connected,
       serverChanges,
       get mayUse() {

@@ -78,7 +78,6 @@ export class ShardLeases implements KeyShard<KeyLeases> {
       this.deliverSoon()
     })
     this.context.journal.append(endingText(hold.lease.text, ending), ended).noteEnding(this.shard, ending.seq)
-    this.isDue = true
   }
 
   want(key: KeyLeases): void {
@@ -121,8 +120,9 @@ export class ShardLeases implements KeyShard<KeyLeases> {
     this.schedule()
   }
 
-  /** Delivers due endings; called periodically. */
+  /** Delivers the endings since the last call; called periodically. */
   tick(): void {
+    if (this.endings.length > 0) this.isDue = true
     if (this.isDue || this.wanting.size > 0 || this.agreement.phase !== 'agreed') this.schedule()
   }
 
@@ -142,7 +142,7 @@ export class ShardLeases implements KeyShard<KeyLeases> {
   private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true
-    setImmediate(this.start)
+    this.context.turn.add(this.start)
   }
 
   private async run(): Promise<void> {

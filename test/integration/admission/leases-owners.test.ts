@@ -51,6 +51,24 @@ test('a report while admission is open replaces the leased amounts by the needed
   assert.deepEqual(await accountState(redis, accountId), { coin: 830, grants: { grt_a: 90 }, out: 10 })
 })
 
+test('more leases than one command of Redis has room for are reported, delivered and given back', async () => {
+  const count = 2_500
+  const accountId = await plainAccount(redis, { coin: count })
+  const shard = shardOf(accountId)
+  const leases = Array.from({ length: count }, (_, i) => ({ accountId, keyId: `key_${i}` }))
+  const reported = leases.map((lease) => ({ ...lease, out: { coin: 1 } }))
+  assert.equal(await owner.report(shard, reported), LeaseCode.OK)
+  assert.equal(Object.keys(await owner.leases(shard)).length, count)
+  assert.deepEqual(await accountState(redis, accountId), { coin: 0, grants: {}, out: count })
+  await owner.open()
+  for (let from = 0; from < count; from += 500) {
+    const returned = leases.slice(from, from + 500).map((lease) => ({ ...lease, returned: { coin: 1 } }))
+    assert.equal((await owner.deliver(shard, [], returned)).code, LeaseCode.OK)
+  }
+  assert.deepEqual(await owner.leases(shard), {})
+  assert.deepEqual(await accountState(redis, accountId), { coin: count, grants: {}, out: 0 })
+})
+
 test('reported amounts are taken from the free balance, which may become negative, and count for platform keys', async () => {
   const accountId = await plainAccount(redis, { coin: 30, grants: [{ id: 'grt_a', units: 5 }] })
   const shard = shardOf(accountId)

@@ -9,6 +9,7 @@ import type { JournalListener } from '../../../proxy/admission/journal/listener.
 import type { LeasedEnding } from '../../../proxy/admission/leases/batch.ts'
 import type { LeaseContext } from '../../../proxy/admission/leases/leaseContext.ts'
 import type { LeaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
+import { NextTurn } from '../../../proxy/admission/leases/nextTurn.ts'
 import { EndedHold } from '../../../proxy/admission/leases/openHold.ts'
 import { OpenHolds } from '../../../proxy/admission/leases/openHolds.ts'
 import { RestingKeys } from '../../../proxy/admission/leases/restingKeys.ts'
@@ -76,6 +77,7 @@ export class ModelWorker {
       clock: { now: () => model.nowMs } as LeaseContext['clock'],
       journal: journal as unknown as Journal,
       resting: new RestingKeys(LIMITS),
+      turn: new NextTurn(),
       connected: () => !this.isDead,
       serverChanges: () => 0,
       mayUse: true,

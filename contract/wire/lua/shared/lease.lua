@@ -3,6 +3,7 @@
 -- amount that is out: `accountId|keys|v2:hour|coin|grantId=units,...`; of coin the units that are counted in the
 -- windows, and the nanos where they are another number (see coin.lua).
 local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
+local WRITES_MAX = 1000
 
 local function parseLease(text)
   local accountId, keys, hour, coin, parts = string.match(inCurrentForm(text), '^([^|]*)|([^|]*)|v2:(%d+)|([%d:]+)|([^|]*)$')
@@ -18,14 +19,11 @@ local function newLease(field, accountId, keys)
   return { account = accountId, keys = keys, hour = hour, coinUnits = 0, nanos = 0, parts = {} }
 end
 
-local function writeLease(key, field, lease)
+-- A lease as text; nil where nothing of it is out.
+local function leaseText(lease)
   local parts = formatParts(lease.parts)
-  if lease.nanos == 0 and parts == '' then
-    redis.call('HDEL', key, field)
-  else
-    redis.call('HSET', key, field, format('%s|%s|v2:%s|%s|%s',
-      lease.account, lease.keys, lease.hour, coinText(lease.coinUnits, lease.nanos), parts))
-  end
+  if lease.nanos == 0 and parts == '' then return nil end
+  return format('%s|%s|v2:%s|%s|%s', lease.account, lease.keys, lease.hour, coinText(lease.coinUnits, lease.nanos), parts)
 end
 
 -- The request whose single hold became this lease, named `L:requestId:hour`; nil for the lease of a key.
@@ -42,16 +40,57 @@ local function platformOf(keys)
   return string.match(keys, '/(.+)$')
 end
 
+-- The leases that a call changes, by field: as text until they are used. They are read with the other fields of their owner,
+-- and written with them.
+local leases, changed = {}, {}
+
+-- The lease of a field; an empty one where Redis has none.
+local function leaseAt(field, accountId, keys)
+  local lease = leases[field]
+  if not lease then lease = newLease(field, accountId, keys) end
+  if type(lease) == 'string' then lease = parseLease(lease) end
+  leases[field] = lease
+  return lease
+end
+
+-- Runs a command with the values, if there are as many; unpack takes a few thousand. Returns those that are left.
+local function runWith(command, key, values, least)
+  if #values < least then return values end
+  redis.call(command, key, unpack(values))
+  return {}
+end
+
+-- Writes the changed leases of an owner, and these fields and values.
+local function writeOwner(key, ...)
+  local writes, gone = { ... }, {}
+  for field in pairs(changed) do
+    local text = leaseText(leases[field])
+    if text then
+      local n = #writes
+      writes[n + 1], writes[n + 2] = field, text
+      writes = runWith('HSET', key, writes, WRITES_MAX)
+    else
+      gone[#gone + 1] = field
+      gone = runWith('HDEL', key, gone, WRITES_MAX)
+    end
+  end
+  runWith('HSET', key, writes, 1)
+  runWith('HDEL', key, gone, 1)
+end
+
 -- Whether a call may run: admission is open, in the epoch that the owner knows, and no later call of the owner was seen. A
 -- call that was given up with its connection can still arrive; its number is then lower than that of the call after it.
-local function refusalOf(epochKey, leasesKey, epoch, op)
+-- Reads the leases of these fields. Returns nil or why it may not run, and the last ending that was delivered.
+local function refusalOf(epochKey, leasesKey, epoch, op, fields)
   local inForce = redis.call('GET', epochKey)
-  if not inForce then return CLOSED end
-  if epoch ~= inForce then return UNKNOWN_EPOCH end
-  local owner = redis.call('HMGET', leasesKey, 'op', 'closed')
-  if owner[2] then return OWNER_CLOSED end
-  if tonumber(op) <= tonumber(owner[1] or 0) then return STALE end
-  return nil
+  local owner = redis.call('HMGET', leasesKey, 'op', 'closed', 'seq', unpack(fields))
+  local seq = tonumber(owner[3] or 0)
+  if not inForce then return CLOSED, seq end
+  if epoch ~= inForce then return UNKNOWN_EPOCH, seq end
+  if owner[2] then return OWNER_CLOSED, seq end
+  if tonumber(op) <= tonumber(owner[1] or 0) then return STALE, seq end
+  for i, field in ipairs(fields) do leases[field] = owner[3 + i] end
+  return nil, seq
 end
 
 -- Takes units off the counters of the windows that a lease was counted in; less than nothing counts more.
