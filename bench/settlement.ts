@@ -1,6 +1,6 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
 // node dist/bench/settlement.js [receipts] [accounts] [endings of a stream entry, 1 as single holds have] [--json]
-// [--controls=N]: by N other processes in place of this one
+// [--controls=N]: by N other processes in place of this one [--lanes=N]: transactions that book concurrently
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,6 +20,7 @@ import { fundedAccounts } from './fundedAccounts.ts'
 import { limits } from './limits.ts'
 import { startBookServers } from './parts/bookServers.ts'
 import { settlementOf } from './parts/endings.ts'
+import { type LockWaits, withLockWaits } from './parts/lockWaits.ts'
 import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
@@ -112,7 +113,9 @@ async function verify(pool: Pool, filled: Filled): Promise<void> {
 async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<number> {
   const log = pino({ level: process.env['LOG_LEVEL'] ?? 'error' })
   const begin = performance.now()
-  const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench', limits })
+  const lanes = asked('--lanes', SHARD_COUNT) ?? limits.settlementLanes
+  const own = { ...limits, settlementLanes: lanes, databaseConnectionsMax: lanes + limits.databaseConnectionsMax }
+  const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench', limits: own })
   try {
     while (consumer.tally.stats.receipts < filled.receipts) {
       if (performance.now() - begin > TIMEOUT_MS)
@@ -177,10 +180,10 @@ async function bookedIn(pool: Pool): Promise<number> {
   return found.rows[0]?.size ?? 0
 }
 
-/** Undefined for booking in this process only. */
-function controlsAsked(): number | undefined {
-  const [, digits] = /^--controls=(\d)$/.exec(process.argv.find((arg) => arg.startsWith('--controls')) ?? '') ?? []
-  return digits === undefined ? undefined : Math.min(Math.max(Number(digits), 1), CONTROLS_MAX)
+/** The number that an option has; undefined for none. */
+function asked(option: string, most: number): number | undefined {
+  const [, digits] = /^--\w+=(\d+)$/.exec(process.argv.find((arg) => arg.startsWith(`${option}=`)) ?? '') ?? []
+  return digits === undefined ? undefined : Math.min(Math.max(Number(digits), 1), most)
 }
 
 async function main(): Promise<void> {
@@ -190,15 +193,18 @@ async function main(): Promise<void> {
     .map(Number)
   const servers = await startBookServers('settlement')
   const { pool, redis, postgres, databaseUrl, redisUrl } = servers
-  const controls = controlsAsked()
+  const controls = asked('--controls', CONTROLS_MAX)
   try {
     await migrate(pool)
     const filled = await fillStreams(redis, await fundedAccounts(pool, accountCount, CREDIT_UNITS), count, ofEntry)
     const before = await serverUse(pool, postgres)
-    const { elapsedMs, cpuMicros } =
+    const measured = () =>
       controls === undefined
-        ? await measureHere(pool, redisUrl, filled)
-        : await measureBeside(pool, [databaseUrl, redisUrl], filled, controls)
+        ? measureHere(pool, redisUrl, filled)
+        : measureBeside(pool, [databaseUrl, redisUrl], filled, controls)
+    // The samples take time of PostgreSQL, so that only a run that asks for them has them.
+    const isSampled = asked('--lanes', SHARD_COUNT) !== undefined
+    const [{ elapsedMs, cpuMicros }, waits] = isSampled ? await withLockWaits(pool, measured) : [await measured()]
     const after = await serverUse(pool, postgres)
     await verify(pool, filled)
     const { receipts } = filled
@@ -210,7 +216,11 @@ async function main(): Promise<void> {
       postgresMicrosPerReceipt: (after.cpuMicros - before.cpuMicros) / receipts,
       walBytesPerReceipt: (after.walBytes - before.walBytes) / receipts,
     }
-    console.log(process.argv.includes('--json') ? JSON.stringify(result) : sentence(result))
+    console.log(
+      process.argv.includes('--json')
+        ? JSON.stringify(result)
+        : sentence(result) + (waits === undefined ? '' : waitsText(waits)),
+    )
   } finally {
     await servers.stop()
   }
@@ -222,6 +232,11 @@ function sentence(run: Run): string {
   const cpu = `CPU a receipt: control ${cpuMicrosPerReceipt.toFixed(1)} us, PostgreSQL ${postgresMicrosPerReceipt.toFixed(1)} us`
   const wal = `${Math.round(walBytesPerReceipt)} bytes of WAL`
   return `settlement: ${rate} receipts/s to the commit (${receipts} of ${accounts} accounts in ${Math.round(elapsedMs)} ms; ${cpu}; ${wal})`
+}
+
+function waitsText({ active, waiting, byLock, transactionsMax }: LockWaits): string {
+  const share = ((100 * waiting) / Math.max(1, active)).toFixed(1)
+  return `, up to ${transactionsMax} transactions at once; ${share} % of ${active} samples of statements waited for a lock (${[...byLock].map(([lock, count]) => `${lock} ${count}`).join(', ')})`
 }
 
 function isNumber(text: string): boolean {

@@ -5,11 +5,11 @@ export const CAPACITY_FIGURES: CapacityFigures = {
   at: '2026-11-28',
   cpu: 'AMD EPYC',
   requestMicros: {
-    hot: { proxy: 42.4042, redis: 5.6, control: 16.4398, postgres: 20.4054 },
-    cold: { proxy: 175.4753, redis: 93.6733, control: 119.3148, postgres: 143.2286 },
+    hot: { proxy: 47.2464, redis: 6.6446, control: 19.5584, postgres: 26.4032 },
+    cold: { proxy: 163.2902, redis: 89.669, control: 108.4134, postgres: 82.9045 },
   },
-  chunkMicros: 15.4037,
+  chunkMicros: 18.2966,
   workerStreamsMax: 2_000,
-  workerBytes: 419_991_552,
-  walBytesPerReceipt: 1_196,
+  workerBytes: 302_735_360,
+  walBytesPerReceipt: 1_192,
 }

@@ -18,7 +18,8 @@ export const SPLITS: Readonly<Record<ProcessName, Split>> = {
   proxy: { coresMax: Number.POSITIVE_INFINITY, why: 'more workers, more machines' },
   redis: { coresMax: SHARD_COUNT, why: 'the nodes of a cluster, which share 64 shards' },
   control: { coresMax: Number.POSITIVE_INFINITY, why: 'several controls share the streams' },
-  postgres: { coresMax: 1, why: 'batches are booked one after the other, behind the head of the usage log' },
+  // As measured: four transactions at once wait for no row of one another (bench/settlement.ts --lanes).
+  postgres: { coresMax: 4, why: 'transactions of different shards are booked concurrently; counted with four of them' },
 }
 
 /** How many cores of a process a rate takes. */

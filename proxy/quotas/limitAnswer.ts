@@ -63,45 +63,39 @@ export function rateUse(requestsPerMinute: number, left: number): LimitUse {
   return { pot: { requestsPerMinute, tokensPerMinute: 0, parallel: 0 }, requests, tokens: 0, resetMs }
 }
 
-/** The headers with the limits of a minute and the rest of them, by the pot that has the least left. */
+const namesOf = (kind: string): readonly [string, string, string] => [
+  `x-ratelimit-limit-${kind}`,
+  `x-ratelimit-remaining-${kind}`,
+  `x-ratelimit-reset-${kind}`,
+]
+const OF_REQUESTS = namesOf('requests')
+const OF_TOKENS = namesOf('tokens')
+
+/** The headers with the limits of a minute and the rest of them, by the pot that has the least left. Every answer has them. */
 export function limitHeaders(uses: readonly LimitUse[]): readonly string[] {
-  return [
-    ...headersOf(
-      'requests',
-      uses,
-      ({ requestsPerMinute }) => requestsPerMinute,
-      ({ requests }) => requests,
-    ),
-    ...headersOf(
-      'tokens',
-      uses,
-      ({ tokensPerMinute }) => tokensPerMinute,
-      ({ tokens }) => tokens,
-    ),
-  ]
+  const headers: string[] = []
+  addLeast(headers, OF_REQUESTS, uses, 'requestsPerMinute', 'requests')
+  addLeast(headers, OF_TOKENS, uses, 'tokensPerMinute', 'tokens')
+  return headers
 }
 
-function headersOf(
-  kind: string,
+function addLeast(
+  headers: string[],
+  names: readonly [string, string, string],
   uses: readonly LimitUse[],
-  limitOf: (quota: Quota) => number,
-  usedOf: (use: LimitUse) => number,
-): string[] {
-  let least: { readonly limit: number; readonly left: number; readonly resetMs: number } | undefined
+  limitName: 'requestsPerMinute' | 'tokensPerMinute',
+  usedName: 'requests' | 'tokens',
+): void {
+  let least: LimitUse | undefined
+  let leastLeft = Number.POSITIVE_INFINITY
   for (const use of uses) {
-    const limit = limitOf(use.pot)
-    if (limit === 0) continue
-    const left = Math.max(0, limit - usedOf(use))
-    if (least === undefined || left < least.left) least = { limit, left, resetMs: use.resetMs }
+    const left = Math.max(0, use.pot[limitName] - use[usedName])
+    if (use.pot[limitName] === 0 || left >= leastLeft) continue
+    least = use
+    leastLeft = left
   }
-  if (least === undefined) return []
-  const { limit, left, resetMs } = least
-  const headers: [part: string, value: string][] = [
-    ['limit', `${limit}`],
-    ['remaining', `${left}`],
-    ['reset', durationText(resetMs)],
-  ]
-  return headers.flatMap(([part, value]) => [`x-ratelimit-${part}-${kind}`, value])
+  if (least === undefined) return
+  headers.push(names[0], `${least.pot[limitName]}`, names[1], `${leastLeft}`, names[2], durationText(least.resetMs))
 }
 
 /** A duration in whole seconds, such as `6m0s`. */

@@ -5,7 +5,7 @@ import type { MainToWorker, WorkerToMain } from './workerMessages.ts'
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
 // Objects that a request allocates are dead when it ends; the more of them the young space holds, the less the
 // collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
-const YOUNG_SPACE_MIB = 32
+const YOUNG_SPACE_MIB = 16
 
 /** Flags of Node.js for workers, in addition to those of their supervisor. */
 export const WORKER_FLAGS = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]

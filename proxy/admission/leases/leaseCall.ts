@@ -27,7 +27,7 @@ export interface LeaseAsk {
   readonly extraUnits: number
   readonly extraPermits: number
   /** The units beyond those wanted that the lease may rest with; absent for a lease that may not rest. */
-  readonly rest?: RestAsk
+  readonly rest?: RestAsk | undefined
   /** Units in one coin, by which coin is taken. */
   readonly coinUsdUnits: number
   /** The holding that alone is leased from, and the units of a micro-token, of which whole ones are leased. */
@@ -64,7 +64,8 @@ export function leaseArguments(
 ): { keys: ScriptKey[]; args: ScriptArgument[] } {
   const keys: ScriptKey[] = []
   const args: ScriptArgument[] = [restParts, asks.length]
-  for (const { principal, ...ask } of asks) {
+  for (const ask of asks) {
+    const { principal } = ask
     keys.push(principal.keys)
     args.push(principal.ids, ask.waiting, ask.leastUnits, ask.wantUnits, ask.extraUnits, ask.extraPermits)
     args.push(principal.caps, ask.coinUsdUnits, ask.lock === undefined ? '' : lockText(ask.lock))

@@ -21,7 +21,8 @@ export function leaseAsk({
   free,
   extra,
   rest,
-  ...key
+  principal,
+  coinUsdUnits,
 }: Pick<LeaseAsk, 'principal' | 'coinUsdUnits'> & {
   readonly waiting: readonly WaitingRest[]
   readonly permits: number
@@ -35,13 +36,14 @@ export function leaseAsk({
   const [first] = waiting
   const restAsk = first && rest?.ask(restOf(first).wantUnits, free)
   return {
-    ...key,
+    principal,
+    coinUsdUnits,
     waiting: Math.max(0, waiting.length - permits),
     leastUnits: Math.max(0, (first === undefined ? 0 : restOf(first).leastUnits) - free),
     wantUnits: Math.max(0, wantUnits),
     extraUnits: extra.units,
     extraPermits: extra.requests,
-    ...(restAsk && { rest: restAsk }),
+    rest: restAsk,
   }
 }
 

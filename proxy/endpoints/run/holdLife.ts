@@ -164,9 +164,9 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
 
   /** @param left of the key's rate; below zero where that is not known */
   private showLimits(left: number): void {
-    const { requestsPerMinute } = this.principal
-    const uses = this.permit?.uses ?? []
-    if (left >= 0) this.run.exchange.limitHeaders = limitHeaders([...uses, rateUse(requestsPerMinute, left)])
+    if (left < 0) return
+    const ofRate = rateUse(this.principal.requestsPerMinute, left)
+    this.run.exchange.limitHeaders = limitHeaders(this.permit === undefined ? [ofRate] : [...this.permit.uses, ofRate])
   }
 
   private async takeWithin(policy: AgentPolicy): Promise<void> {

@@ -25,14 +25,14 @@ const DEMAND: CapacityDemand = { requests: 1_000, streams: 0, chunks: 40, keys: 
 const plan = (changes: Partial<CapacityDemand>) => planCapacity({ ...DEMAND, ...changes }, FIGURES)
 
 test('cores are the CPU time of the demand, four fifths busy', () => {
-  const { workers, redisCores, controlCores, postgresCores, books } = plan({ requests: 40_000 })
+  const { workers, redisCores, controlCores, postgresCores, books } = plan({ requests: 160_000 })
   assert.deepEqual(
     { workers, redisCores, controlCores, postgresCores, books },
-    { workers: 4, redisCores: 1, controlCores: 2, postgresCores: 1, books: 1 },
+    { workers: 16, redisCores: 2, controlCores: 8, postgresCores: 4, books: 1 },
   )
-  assert.equal(plan({ requests: 40_001 }).books, 2)
+  assert.equal(plan({ requests: 160_001 }).books, 2)
   assert.equal(plan({ requests: 1_000, keys: 'cold' }).workers, 1)
-  assert.equal(plan({ requests: 4_001, keys: 'cold' }).books, 2)
+  assert.equal(plan({ requests: 16_001, keys: 'cold' }).books, 2)
 })
 
 test('streams take workers by their chunks, and by their number where they are slow', () => {
@@ -71,11 +71,11 @@ test('no plan shrinks when the demand grows, and every part has a core', () => {
 })
 
 test('the text names the process that ends an installation, and into how many the accounts are divided', () => {
-  const text = capacityText(plan({ requests: 100_000, streams: 100_000 }), FIGURES)
-  assert.match(text, /^proxies +110 workers with a core each, 44 GB of memory/m)
+  const text = capacityText(plan({ requests: 400_000, streams: 100_000 }), FIGURES)
+  assert.match(text, /^proxies +140 workers with a core each, 56 GB of memory/m)
   assert.match(
     text,
-    /^bound +PostgreSQL ends one installation at 40,000 requests a second: divide the accounts among 3 installations$/m,
+    /^bound +PostgreSQL ends one installation at 160,000 requests a second: divide the accounts among 3 installations$/m,
   )
   assert.doesNotMatch(capacityText(plan({}), FIGURES), /divide/)
 })
