@@ -22,11 +22,13 @@ end
 
 local function parseParts(text)
   local parts = {}
+  if text == '' then return parts end
   for id, units in string.gmatch(text, '([^=,]+)=(%d+)') do parts[id] = tonumber(units) end
   return parts
 end
 
 local function formatParts(parts)
+  if not next(parts) then return '' end
   local ids = {}
   for id, units in pairs(parts) do if units > 0 then ids[#ids + 1] = id end end
   table.sort(ids)
@@ -43,6 +45,11 @@ end
 -- Changes the free balance of an account by nanos of coin and by parts of grants (`sign` 1 adds, -1 takes), and the amount
 -- out in leases, nanos and units together.
 local function changeAccount(key, sign, coin, parts, out)
+  if coin == 0 and not next(parts) then
+    if redis.call('HEXISTS', key, 'coin') == 0 then return false end
+    redis.call('HINCRBY', key, 'out', format('%d', out))
+    return true
+  end
   local account = redis.call('HMGET', key, 'coin', 'g', 'out')
   if not account[1] then return false end
   local writes = { 'coin', format('%d', tonumber(account[1]) + sign * coin), 'out', format('%d', tonumber(account[3] or 0) + out) }
