@@ -236,7 +236,7 @@ function sentence(run: Run): string {
 
 function waitsText({ active, waiting, byLock, transactionsMax }: LockWaits): string {
   const share = ((100 * waiting) / Math.max(1, active)).toFixed(1)
-  return `, up to ${transactionsMax} transactions at once; ${share} % of ${active} samples of statements waited for a lock (${[...byLock].map(([lock, count]) => `${lock} ${count}`).join(', ')})`
+  return `, up to ${transactionsMax} concurrent transactions; ${share} % of ${active} samples of statements waited for a lock (${[...byLock].map(([lock, count]) => `${lock} ${count}`).join(', ')})`
 }
 
 function isNumber(text: string): boolean {

@@ -3,7 +3,7 @@ import type { Pool } from '../../control/runtime/db/pool.ts'
 
 const POLL_MS = 5
 
-/** What the backends of PostgreSQL were doing, as counts of samples. */
+/** The work and the waits of the backends of PostgreSQL, as counts of samples. */
 export interface LockWaits {
   /** Backends with a statement under way. */
   readonly active: number

@@ -18,7 +18,7 @@ export const SPLITS: Readonly<Record<ProcessName, Split>> = {
   proxy: { coresMax: Number.POSITIVE_INFINITY, why: 'more workers, more machines' },
   redis: { coresMax: SHARD_COUNT, why: 'the nodes of a cluster, which share 64 shards' },
   control: { coresMax: Number.POSITIVE_INFINITY, why: 'several controls share the streams' },
-  // As measured: four transactions at once wait for no row of one another (bench/settlement.ts --lanes).
+  // As measured: four concurrent transactions wait for no row of one another (bench/settlement.ts --lanes).
   postgres: { coresMax: 4, why: 'transactions of different shards are booked concurrently; counted with four of them' },
 }
 
