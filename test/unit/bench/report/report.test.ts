@@ -175,8 +175,8 @@ test('the whole installation is shown by process, with the process that ends it'
     '150.0 (7.50x)',
     '5,000',
   ])
-  assert.match(report, /PostgreSQL ends the installation, at 80,000 requests a second/)
-  assert.match(report, /PostgreSQL ends the installation, at 8,889 requests a second/)
+  assert.match(report, /PostgreSQL ends the installation, at 320,000 requests a second/)
+  assert.match(report, /PostgreSQL ends the installation, at 35,556 requests a second/)
   assert.deepEqual(row(report, 'Redis').slice(0, 5), ['Redis', '1', '5', '50', '1,280,000'])
   assert.doesNotMatch(text(benchResults()), /whole installation/)
 })
