@@ -1,6 +1,7 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
 // node dist/bench/settlement.js [receipts] [accounts] [endings of a stream entry, 1 as single holds have] [--json]
-// [--controls=N]: by N other processes in place of this one [--lanes=N]: transactions that book concurrently
+// [--controls=N]: by N other processes in place of this one [--lanes=N]: transactions
+// that book concurrently in this process, and the locks that they wait for
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -110,11 +111,10 @@ async function verify(pool: Pool, filled: Filled): Promise<void> {
   if (!right) throw new Error(`the book has ${JSON.stringify(book)}, the streams had ${JSON.stringify(filled)}`)
 }
 
-async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<number> {
+async function measure(pool: Pool, redisUrl: string, filled: Filled, lanes: number): Promise<number> {
   const log = pino({ level: process.env['LOG_LEVEL'] ?? 'error' })
   const begin = performance.now()
-  const lanes = asked('--lanes', SHARD_COUNT) ?? limits.settlementLanes
-  const own = { ...limits, settlementLanes: lanes, databaseConnectionsMax: lanes + limits.databaseConnectionsMax }
+  const own = { ...limits, settlementLanes: lanes }
   const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench', limits: own })
   try {
     while (consumer.tally.stats.receipts < filled.receipts) {
@@ -133,9 +133,9 @@ interface Measured {
   readonly cpuMicros: number
 }
 
-async function measureHere(pool: Pool, redisUrl: string, filled: Filled): Promise<Measured> {
+async function measureHere(pool: Pool, redisUrl: string, filled: Filled, lanes: number): Promise<Measured> {
   const begun = process.cpuUsage()
-  const elapsedMs = await measure(pool, redisUrl, filled)
+  const elapsedMs = await measure(pool, redisUrl, filled, lanes)
   const { user, system } = process.cpuUsage(begun)
   return { elapsedMs, cpuMicros: user + system }
 }
@@ -194,17 +194,19 @@ async function main(): Promise<void> {
   const servers = await startBookServers('settlement')
   const { pool, redis, postgres, databaseUrl, redisUrl } = servers
   const controls = asked('--controls', CONTROLS_MAX)
+  // Another connection takes the samples.
+  const lanes = asked('--lanes', limits.databaseConnectionsMax - 1)
   try {
     await migrate(pool)
     const filled = await fillStreams(redis, await fundedAccounts(pool, accountCount, CREDIT_UNITS), count, ofEntry)
     const before = await serverUse(pool, postgres)
     const measured = () =>
       controls === undefined
-        ? measureHere(pool, redisUrl, filled)
+        ? measureHere(pool, redisUrl, filled, lanes ?? limits.settlementLanes)
         : measureBeside(pool, [databaseUrl, redisUrl], filled, controls)
     // The samples take time of PostgreSQL, so that only a run that asks for them has them.
-    const isSampled = asked('--lanes', SHARD_COUNT) !== undefined
-    const [{ elapsedMs, cpuMicros }, waits] = isSampled ? await withLockWaits(pool, measured) : [await measured()]
+    const [{ elapsedMs, cpuMicros }, waits] =
+      lanes === undefined ? [await measured()] : await withLockWaits(pool, measured)
     const after = await serverUse(pool, postgres)
     await verify(pool, filled)
     const { receipts } = filled

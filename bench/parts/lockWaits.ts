@@ -19,13 +19,10 @@ export interface LockWaits {
 export async function withLockWaits<Result>(pool: Pool, work: () => Promise<Result>): Promise<[Result, LockWaits]> {
   let isDone = false
   const sampled = sample(pool, () => isDone)
-  try {
-    const result = await work()
+  const result = await work().finally(() => {
     isDone = true
-    return [result, await sampled]
-  } finally {
-    isDone = true
-  }
+  })
+  return [result, await sampled]
 }
 
 async function sample(pool: Pool, isDone: () => boolean): Promise<LockWaits> {

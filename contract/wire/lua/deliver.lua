@@ -38,7 +38,6 @@ local function settleLease(k, a, lease, isWhole)
     lease.parts[id], gone = left, gone + out - left
     if back ~= 0 then backParts[id] = back end
   end
-  changed[ARGV[a]] = true
   changeAccount(KEYS[k], 1, back, backParts, -gone)
   local platformKeyId = platformOf(lease.keys)
   uncounted = uncounted + sumOf(backParts)

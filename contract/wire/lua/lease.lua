@@ -54,15 +54,10 @@ local function takeFromGrants(grants, units, seriesId)
   return units, parts, table.concat(texts, ';')
 end
 
-local function fieldOf(keyId)
-  return 'L:' .. keyId .. ':' .. hourText
-end
-
 local function addToLease(field, accountId, keys, coinUnits, nanos, parts)
   local lease = leaseAt(field, accountId, keys)
   lease.coinUnits, lease.nanos = lease.coinUnits + coinUnits, lease.nanos + nanos
   for id, units in pairs(parts) do lease.parts[id] = (lease.parts[id] or 0) + units end
-  changed[field] = true
 end
 
 -- Permits of the rate: at most those that waiting requests need, and in advance a quarter of the rest. Returns permits, the
@@ -90,8 +85,9 @@ local function restOf(a, want, available, out, pots)
   return rest
 end
 
--- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil unless the key is a sub-key.
-local function leaseItem(k, a, p, pa)
+-- `field`: of the lease. `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil unless the key is
+-- a sub-key.
+local function leaseItem(k, a, field, p, pa)
   local account = redis.call('HMGET', KEYS[k], 'coin', 'g', 'out')
   if not account[1] then return NO_ACCOUNT, 0, 0, 0, 0, '', 0, 0, 0 end
   local out = tonumber(account[3] or 0)
@@ -114,7 +110,7 @@ local function leaseItem(k, a, p, pa)
   end
   -- A request that wants nothing, because a holding has paid for all of it, needs no balance.
   if available < least and want > 0 then return refuse(BALANCE, available) end
-  local keys, platform, met, rest = ARGV[a + 1], nil
+  local keys, platform, met, rest = ARGV[a + 1]
   if p then
     keys, platform = keys .. '/' .. ARGV[pa], readSpent(KEYS[p])
     available, met, rest = leftWithin(pa + 1, platform, available, least)
@@ -140,12 +136,12 @@ local function leaseItem(k, a, p, pa)
   redis.call('HSET', KEYS[k], 'coin', format('%d', coin - nanos), 'g', formatGrants(grants), 'out', format('%d', out))
   addSpent(KEYS[k + 1], counters, units, tat)
   if p then addSpent(KEYS[p], platform, units) end
-  addToLease(fieldOf(ARGV[a + 1]), ARGV[a], keys, fromCoin, nanos, parts)
+  addToLease(field, ARGV[a], keys, fromCoin, nanos, parts)
   return OK, units, 0, permits, nanos, text, out, left, resting > 0 and 1 or 0
 end
 
 local count, fields = tonumber(ARGV[5]), {}
-for i = 0, count - 1 do fields[i + 1] = fieldOf(ARGV[7 + i * ITEM_ARGS]) end
+for i = 0, count - 1 do fields[i + 1] = 'L:' .. ARGV[7 + i * ITEM_ARGS] .. ':' .. hourText end
 local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2], fields)
 if refused then return { refused, nowMs, redis.call('GET', KEYS[1]) or '' } end
 local isBehind = redis.call('XLEN', KEYS[3]) >= tonumber(ARGV[3])
@@ -156,9 +152,9 @@ for i = 0, count - 1 do
   if isBehind then
     results = { BACKLOG, 0, 0, 0, 0, '', 0, 0, 0 }
   elseif tonumber(ARGV[pa]) == i then
-    results = { leaseItem(4 + i * ITEM_KEYS, 6 + i * ITEM_ARGS, p, pa + 1) }
+    results = { leaseItem(4 + i * ITEM_KEYS, 6 + i * ITEM_ARGS, fields[i + 1], p, pa + 1) }
   else
-    results = { leaseItem(4 + i * ITEM_KEYS, 6 + i * ITEM_ARGS) }
+    results = { leaseItem(4 + i * ITEM_KEYS, 6 + i * ITEM_ARGS, fields[i + 1]) }
   end
   if tonumber(ARGV[pa]) == i then p, pa = p + 1, pa + PLATFORM_ARGS end
   for j = 1, ITEM_RESULTS do reply[#reply + 1] = results[j] end

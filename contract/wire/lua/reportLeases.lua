@@ -25,7 +25,7 @@ local function report(k, a)
   lease.coinUnits, lease.nanos = parseCoin(coin)
   lease.parts = parseParts(parts)
   local units = lease.coinUnits + sumOf(lease.parts)
-  leases[ARGV[a]], changed[ARGV[a]] = lease, true
+  leases[ARGV[a]] = lease
   if epoch then
     changeAccount(KEYS[k], -1, lease.nanos, lease.parts, outOf(lease))
     uncount(KEYS[k + 1], lease, -units)

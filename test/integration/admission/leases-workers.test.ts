@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { ledgerLimits } from '../../support/limits.ts'
 import { bookUntil } from '../../support/parts/bookUntil.ts'
@@ -18,6 +19,8 @@ import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 const WORKERS = 3
 const FUNDS = 100_000
+/** An interval that does not end while a test runs. */
+const NEVER_MS = 1_000_000_000
 const RUNS = rounds({ short: 2, long: 100 })
 
 type Step =
@@ -211,6 +214,28 @@ class World {
     this.workers[place] = await this.newWorker()
   }
 }
+
+test('a request that waits for a lease does not make the endings of other keys be delivered before their interval', async (t) => {
+  const folder = makeTempDir('interval')
+  t.after(() => removeTempDir(folder))
+  const accountId = await fundedAccount(book, FUNDS)
+  const delivered = () => book.redis.xlen(ledgerStream(shardOf(accountId)))
+  const changes = { leaseDeliverMs: NEVER_MS, leaseDemandMs: NEVER_MS }
+  const on = await LeasingWorker.start(book.redisServer.url, book.pool, folder, changes)
+  const keys = ['key_a', 'key_b', 'key_c', 'key_d']
+  for (const key of keys) {
+    // The calls of a shard follow each other, so that a delivery after the lease before would be over.
+    const request = await on.take(accountId, key, 100)
+    assert.ok(!(request instanceof GatewayError), String(request))
+    assert.equal(await delivered(), 0, key)
+    await on.end(request, 60)
+  }
+  assert.equal(on.undelivered, keys.length)
+  assert.equal(await on.stop(), true)
+  assert.equal(await delivered(), 1)
+  await drainAll(book)
+  await assertCleanAudit(book)
+})
 
 test('workers on leases neither lose nor create units under random endings, faults and lost messages', async () => {
   await fc.assert(

@@ -40,9 +40,9 @@ local function platformOf(keys)
   return string.match(keys, '/(.+)$')
 end
 
--- The leases that a call changes, by field: as text until they are used. They are read with the other fields of their owner,
--- and written with them.
-local leases, changed = {}, {}
+-- The leases that a call changes, by field: as text until they are used, as tables from then on. They are read with the other
+-- fields of their owner, and written with them.
+local leases = {}
 
 -- The lease of a field; an empty one where Redis has none.
 local function leaseAt(field, accountId, keys)
@@ -60,16 +60,17 @@ local function runWith(command, key, values, least)
   return {}
 end
 
--- Writes the changed leases of an owner, and these fields and values.
+-- Writes the leases of an owner that were used, and these fields and values.
 local function writeOwner(key, ...)
   local writes, gone = { ... }, {}
-  for field in pairs(changed) do
-    local text = leaseText(leases[field])
+  for field, lease in pairs(leases) do
+    local isUsed = type(lease) == 'table'
+    local text = isUsed and leaseText(lease)
     if text then
       local n = #writes
       writes[n + 1], writes[n + 2] = field, text
       writes = runWith('HSET', key, writes, WRITES_MAX)
-    else
+    elseif isUsed then
       gone[#gone + 1] = field
       gone = runWith('HDEL', key, gone, WRITES_MAX)
     end
