@@ -3,13 +3,14 @@ import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 const ERROR_STATUS_MIN = 400
 
 /**
- * The failure that an answer of status 200, or a chunk of a stream, reports: the value of its member `error` where that says
- * something, else all of it where it has the form of an error in place of choices.
+ * The failure that an answer of status 200, or a chunk of a stream, reports: the value of its member `error`, or of the one in
+ * `x_groq`, where that says something, else all of it where it has the form of an error in place of choices.
  * @returns null for none; also where `error` is false, empty, or an object without a value
  */
 export function answerError(answer: JsonObject): unknown {
-  const { error } = answer
+  const { error, x_groq: aside } = answer
   if (saysSomething(error)) return error
+  if (isJsonObject(aside) && saysSomething(aside['error'])) return aside['error']
   return !Array.isArray(answer['choices']) && isError(answer) ? answer : null
 }
 

@@ -64,7 +64,8 @@ export function givenReason(value: unknown): GivenReason | null {
   return word === '' ? null : (REASONS.get(word) ?? 'stop')
 }
 
-/** The reason as clients get it: a message with tool calls that ended well asks for their outputs. */
+/** The reason as clients get it: a message that ended well asks for the outputs of its tool calls, if it has any. */
 export function reasonWithCalls(reason: FinishReason, calls: number): FinishReason {
-  return reason === 'stop' && calls > 0 ? 'tool_calls' : reason
+  if (reason !== 'stop' && reason !== 'tool_calls') return reason
+  return calls > 0 ? 'tool_calls' : 'stop'
 }

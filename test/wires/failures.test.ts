@@ -13,6 +13,7 @@ const FORMS: [name: string, failure: object][] = [
   ['a status', { code: 503, message: 'worker died' }],
   ['a status beside no choices', { choices: [], error: { message: 'worker died' } }],
   ['a status under another name', { status_code: 500, msg: 'worker died' }],
+  ['an error beside no choices', { choices: [], x_groq: { error: 'worker died' } }],
   ['no success', { success: false, message: 'worker died' }],
 ]
 const text = (failure: object) => `data: ${JSON.stringify(failure)}\n\n`

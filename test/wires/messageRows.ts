@@ -124,6 +124,14 @@ const CALLS: Row[] = [
     whole: whole([{ ...USE, input: INPUT }], 'tool_calls'),
     got: called,
   },
+  ...['tool_use', 'tool_calls'].map(
+    (word): Row => ({
+      name: `the reason ${word} without a call`,
+      stream: stream(SAID, [reason(word), STOP]),
+      whole: whole([TEXT], word),
+      got: said,
+    }),
+  ),
   {
     name: 'no reason beside a call',
     stream: stream([START], use(0, USE, OSLO), [STOP]),

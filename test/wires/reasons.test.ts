@@ -45,6 +45,16 @@ const called = CALL_WORDS.map(
   }),
 )
 
+/** Agents that look for calls which are not there ask again without end. */
+const uncalled = ['tool_calls', 'tool_use', 'function_call'].map(
+  (word): Wire => ({
+    name: `the reason ${word} without a call`,
+    stream: SAID + ending(word),
+    whole: wholeOf({ role: 'assistant', content: 'It is 4.', tool_calls: [] }, word),
+    want: answer,
+  }),
+)
+
 /** Words for a failure: what came is billed, and the client is told that it is not all. */
 const FAILURES = ['error', 'ERROR', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call', 'abort', 'cancelled']
 const failed = [...FAILURES, 'insufficient_system_resource', { type: 'abort', message: 'Aborted' }].map(
@@ -111,6 +121,11 @@ const OTHERS: Wire[] = [
     want: { ...answer, calls: one },
   },
   {
+    name: 'a call after the reason tool_calls',
+    stream: SAID + chunk({}, 'tool_calls') + chunk({ tool_calls: CALLS }) + USAGE_CHUNK + DONE,
+    want: { ...answer, calls: one },
+  },
+  {
     name: 'the reason as an object',
     stream: SAID + ending({ type: 'length', length: 9 }),
     whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, { type: 'length', length: 9 }),
@@ -169,4 +184,4 @@ const OTHERS: Wire[] = [
   },
 ]
 
-wireTable([...worded, ...called, ...failed, ...failedWhole, ...OTHERS])
+wireTable([...worded, ...called, ...uncalled, ...failed, ...failedWhole, ...OTHERS])

@@ -1,4 +1,4 @@
-import { givenReason } from '../../../contract/api/finishReason.ts'
+import { givenReason, reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import type { FinishReason } from '../shared/message.ts'
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
@@ -21,15 +21,16 @@ export function stopReasonOf(finish: FinishReason): string {
 }
 
 /**
- * The reason that a provider of the Anthropic dialect gives, in the words of the format: a message with calls that ended well
- * asks for their outputs.
+ * The reason that a provider of the Anthropic dialect gives, in the words of the format: a message that ended well asks for the
+ * outputs of its calls, if it has any.
  * @returns null where it gives none, as an empty text; 'error' for a failure
  */
 export function statedStop(value: unknown, calls: number): string | null {
   const given = givenReason(value)
   if (given === null || given === 'error') return given
   const stated = KNOWN.has(value) ? String(value) : stopReasonOf(given)
-  return stated === STOP_REASONS.stop && calls > 0 ? STOP_REASONS.tool_calls : stated
+  if (stated !== STOP_REASONS.stop && stated !== STOP_REASONS.tool_calls) return stated
+  return stopReasonOf(reasonWithCalls(given, calls))
 }
 
 /** The same by the names of chat completions; a message without a reason has ended well. */

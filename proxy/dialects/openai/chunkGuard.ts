@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../../contract/api/finishReason.ts'
+import { type FinishReason, reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import { isName } from '../../json/jsonScan.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { parseBytes } from '../../sse/sseText.ts'
@@ -95,7 +95,7 @@ export class ChunkGuard {
     const calls = this.repair?.choices.calls
     if (word === undefined) return false
     if (this.reason !== null) return word === this.reason
-    if (calls !== undefined && (calls.isPending || (word === 'stop' && calls.count > 0))) return false
+    if (calls?.isPending === true || reasonWithCalls(word, calls?.count ?? 0) !== word) return false
     this.reason = word
     return true
   }

@@ -8,6 +8,7 @@ export const NAMES = {
   choices: Buffer.from('choices'),
   created: Buffer.from('created'),
   error: Buffer.from('error'),
+  aside: Buffer.from('x_groq'),
   receipt: Buffer.from('receipt'),
   obfuscation: Buffer.from('obfuscation'),
   object: Buffer.from('object'),

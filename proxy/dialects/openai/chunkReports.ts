@@ -7,7 +7,7 @@ const USAGE = Buffer.from('"usage"')
 
 /** The failure of the provider that a chunk reports; null for none. @param scan of the chunk in [start, end) */
 export function chunkError(bytes: Buffer, start: number, end: number, scan: ChunkScan): unknown {
-  const mayFail = scan.errorStart >= 0 || (!scan.hasChoices && scan.usageStart < 0)
+  const mayFail = scan.errorStart >= 0 || scan.hasAside || (!scan.hasChoices && scan.usageStart < 0)
   const chunk = mayFail ? parseBytes(bytes, start, end) : null
   return isJsonObject(chunk) ? answerError(chunk) : null
 }

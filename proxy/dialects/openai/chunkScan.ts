@@ -36,6 +36,8 @@ export class ChunkScan {
   objectEnd = -1
   errorStart = -1
   errorEnd = -1
+  /** There is a member beside the choices in which a provider reports usage and failures. */
+  hasAside = false
   /** The inside of the member `obfuscation`, which hides the length of the text by its own. */
   paddingStart = -1
   paddingEnd = -1
@@ -90,7 +92,7 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = this.paddingStart = -1
-    this.usageIsNull = this.hasObject = this.hasReceipt = this.hasChoices = this.hasRole = false
+    this.usageIsNull = this.hasAside = this.hasObject = this.hasReceipt = this.hasChoices = this.hasRole = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()
@@ -197,6 +199,8 @@ export class ChunkScan {
     } else if (isName(bytes, nameStart, nameEnd, NAMES.error) && bytes[start] !== LETTER_N) {
       this.errorStart = start
       this.errorEnd = at
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.aside)) {
+      this.hasAside = true
     } else if (isName(bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
       this.objectEnd = at

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
@@ -97,8 +98,8 @@ for (const dialect of ['openai', 'anthropic']) {
         play(pieces, turns, expected)
         writer.ends(finish)
         // A reader of this format asks for the outputs of calls itself.
-        const isAsking = dialect === 'anthropic' && finish === 'stop' && pieces.some(({ kind }) => kind === 'call')
-        expected.ends(isAsking ? 'tool_calls' : finish)
+        const calls = pieces.filter(({ kind }) => kind === 'call').length
+        expected.ends(dialect === 'anthropic' ? reasonWithCalls(finish, calls) : finish)
         const tail = writer.tail({ usage: USAGE, fault: null, receipt: '{"a":1}', startedAtMs: 5_000 })
         const reader = memberOf(readers, dialect)()
         const read = new Collected()
@@ -233,17 +234,21 @@ describe('a translated Messages stream', () => {
       pause_turn: 'stop',
       max_tokens: 'length',
       model_context_window_exceeded: 'length',
-      tool_use: 'tool_calls',
+      tool_use: 'stop',
       refusal: 'content_filter',
     }
-    for (const [reason, finish] of Object.entries(reasons)) {
+    const finishAfter = (before: string, reason: string): unknown => {
       const read = new Collected()
-      memberOf(readers, 'anthropic')().push(
-        Buffer.from(sse({ type: 'message_delta', delta: { stop_reason: reason } })),
-        read,
-      )
-      assert.equal(read.finish, finish)
+      const end = sse({ type: 'message_delta', delta: { stop_reason: reason } })
+      memberOf(readers, 'anthropic')().push(Buffer.from(before + end), read)
+      return read.finish
     }
+    for (const [reason, finish] of Object.entries(reasons)) assert.equal(finishAfter('', reason), finish)
+    const call = { type: 'tool_use', id: 'i', name: 'n', input: {} }
+    assert.equal(
+      finishAfter(sse({ type: 'content_block_start', index: 0, content_block: call }), 'tool_use'),
+      'tool_calls',
+    )
   })
 
   test('errors, and calls beyond any number, break it', () => {
