@@ -14,9 +14,9 @@ export interface RequestForm {
 
 /**
  * Members of chat completions that some providers take beyond the usual ones: structured output and sampling of inference
- * servers, predicted output, and the tags of the request. The schema of the catalog lists the same.
+ * servers, predicted output, and the tags of the request.
  */
-export const EXTRA_MEMBERS: readonly string[] = [
+export const BODY_MEMBERS: readonly string[] = [
   'structured_outputs',
   'guided_json',
   'guided_regex',
@@ -33,3 +33,12 @@ export const EXTRA_MEMBERS: readonly string[] = [
   'length_penalty',
   'metadata',
 ]
+
+/**
+ * The member of a tool call that a provider wants back with it: Gemini refuses a history whose calls lack the signature that is
+ * in it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
+export const CALL_MEMBER = 'extra_content'
+
+/** The members that a provider can be said to take. The schema of the catalog lists the same. */
+export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, CALL_MEMBER]

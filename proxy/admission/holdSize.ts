@@ -30,6 +30,8 @@ export interface PromptSize {
   privateImage?: string
   /** A text is forwarded in another form than it was sent in, so not as its original bytes; absent is false. */
   rewritten?: boolean
+  /** A tool call has the member that only some providers take back; absent is false. */
+  callMembers?: boolean
   /** Marks of data, such as images, that is forwarded without being read; absent for none. */
   dataMarks?: Set<string>
   /** UTF-8 bytes of options that are not part of the prompt, but that a provider might add to it; absent is 0. */

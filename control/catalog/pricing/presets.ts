@@ -72,11 +72,13 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       api_key_env: 'GEMINI_API_KEY',
       thinking_member: 'reasoning_effort',
       output_from: 'total',
+      extra_members: ['extra_content'],
     },
     quirks: [
       ADDED_REASONING,
       'every chunk has the usage so far; the last one counts',
       'tool calls come without an index, or whole in one chunk',
+      'tool calls of a history are refused with 400 without the signature in their extra_content; it is sent back',
     ],
     source: 'https://ai.google.dev/gemini-api/docs/openai',
   },

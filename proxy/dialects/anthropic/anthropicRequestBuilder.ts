@@ -7,7 +7,7 @@ import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from 
 import { joinedBody } from '../shared/joinedBody.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
-import { anthropicPrompt } from './anthropicMessages.ts'
+import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
 
@@ -104,7 +104,9 @@ function sampling(options: JsonObject): JsonObject {
 
 function stopOf(stop: unknown): JsonObject {
   if (stop === undefined) return {}
-  return { stop_sequences: Array.isArray(stop) ? stop : [stop] }
+  // The format refuses sequences of nothing but white space.
+  const stops = (Array.isArray(stop) ? stop : [stop]).filter((text) => !isBlank(text))
+  return stops.length === 0 ? {} : { stop_sequences: stops }
 }
 
 function userOf(user: unknown): JsonObject {

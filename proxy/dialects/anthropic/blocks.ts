@@ -186,7 +186,7 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
 
 function readToolUse(block: JsonObject, field: string, { size }: Reading): JsonObject {
   const { input: given } = block
-  const input = typeof given === 'string' ? inputOf(given) : objectOf(given, `${field}.input`)
+  const input = typeof given === 'string' ? inputOf(given) : objectOf(given ?? {}, `${field}.input`)
   size.textBytes += jsonBytes(input)
   const id = callId(readText(block['id'], `${field}.id`, size))
   return { type: 'tool_use', id, name: readText(block['name'], `${field}.name`, size), input }

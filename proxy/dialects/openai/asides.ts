@@ -1,5 +1,5 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
-import { EXTRA_MEMBERS } from '../../../contract/catalog/requestForm.ts'
+import { BODY_MEMBERS, CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
@@ -31,7 +31,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...READ,
   'extra_body',
   ...CHAT_OPTIONS.keys(),
-  ...EXTRA_MEMBERS,
+  ...BODY_MEMBERS,
   ...SWITCH_NAMES,
 ])
 
@@ -47,6 +47,7 @@ export interface Beside {
  * as members of the body, because some clients send them so.
  */
 export function readAsides(body: JsonObject, size: PromptSize, limits: DialectLimits): Beside {
+  if (size.callMembers === true) return readUnusual(body, size, limits)
   for (const name in body) if (!USUAL.has(name)) return readUnusual(body, size, limits)
   const { reasoning_effort: effort } = body
   return typeof effort === 'string' ? { effort } : NOTHING
@@ -59,15 +60,16 @@ function readUnusual(body: JsonObject, size: PromptSize, { droppedNamesMax }: Di
   const whole = isJsonObject(nested) ? { ...nested, ...body } : body
   const { effort, names } = readEffort(whole)
   const extras: JsonObject = {}
-  for (const name of EXTRA_MEMBERS) if (isGiven(whole[name])) extras[name] = whole[name]
-  const extra = Object.keys(extras)
+  for (const name of BODY_MEMBERS) if (isGiven(whole[name])) extras[name] = whole[name]
+  const bodyNames = Object.keys(extras)
+  const extra = size.callMembers === true ? [...bodyNames, CALL_MEMBER] : bodyNames
   // No model reads metadata.
-  if (extra.length > 0) size.textBytes += jsonBytes({ ...extras, metadata: undefined })
+  if (bodyNames.length > 0) size.textBytes += jsonBytes({ ...extras, metadata: undefined })
   const unknown = unknownNames(whole, KNOWN, droppedNamesMax)
   const some = unknown.length + extra.length + names.length > 0
   return {
     ...(some && { asides: { unknown, extra, thinking: names } }),
     ...(effort !== null && { effort }),
-    ...(extra.length > 0 && { extras }),
+    ...(bodyNames.length > 0 && { extras }),
   }
 }

@@ -83,6 +83,14 @@ export function readIncludeUsage(options: unknown): boolean {
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')
 }
 
+// Some clients send the tools of another format, such as Responses or Messages, to this one.
+function functionOf(tool: JsonObject): unknown {
+  const { type, function: own, name, description, parameters, input_schema: schema, strict } = tool
+  if (type === 'function') return own === undefined && isGiven(name) ? { name, description, parameters, strict } : own
+  const isOfMessages = (type === undefined || type === 'custom') && isJsonObject(schema)
+  return isOfMessages ? { name, description, parameters: schema } : null
+}
+
 function readFunction(said: unknown, i: number): JsonObject {
   if (isJsonObject(said) && typeof said['name'] === 'string') return said
   const field = `tools[${i}].function`
@@ -91,8 +99,15 @@ function readFunction(said: unknown, i: number): JsonObject {
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
 
+// `any` is the word of Messages for `required`, which states each as the type of an object.
 function readToolChoice(said: unknown): unknown {
-  if (CHOICES.includes(said) || (isJsonObject(said) && typeof said['type'] === 'string')) return said
+  if (said === 'any') return 'required'
+  if (CHOICES.includes(said)) return said
+  if (isJsonObject(said) && typeof said['type'] === 'string') {
+    const { type, name } = said
+    if (type === 'any' || CHOICES.includes(type)) return readToolChoice(type)
+    return typeof name === 'string' ? { type: 'function', function: { name } } : said
+  }
   throw invalidRequest(
     'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
     'tool_choice',
@@ -105,7 +120,8 @@ function addTools(body: JsonObject, forward: JsonObject, limits: DialectLimits):
   const functions: JsonObject[] = []
   for (const [i, tool] of toolList(body['tools'], '{type: "function", function}', limits).entries()) {
     if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
-    if (tool['type'] === 'function') functions.push({ type: 'function', function: readFunction(tool['function'], i) })
+    const said = functionOf(tool)
+    if (said !== null) functions.push({ type: 'function', function: readFunction(said, i) })
   }
   if (functions.length === 0) return 0
   forward['tools'] = functions

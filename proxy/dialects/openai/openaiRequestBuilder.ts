@@ -1,3 +1,4 @@
+import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -7,6 +8,7 @@ import { joinedBody } from '../shared/joinedBody.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
+import { withoutCallMembers } from './promptCalls.ts'
 
 // Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
@@ -32,7 +34,9 @@ export function printOpenai(
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const read = cut?.marked() ?? request
-  const whole = (read.prompt.pdfs ?? 0) === 0 ? read.forward : withPdfsOf(read.forward, pdfTokens > 0)
+  const taken = (read.prompt.pdfs ?? 0) === 0 ? read.forward : withPdfsOf(read.forward, pdfTokens > 0)
+  const isPlain = read.prompt.callMembers !== true || form?.extra.includes(CALL_MEMBER) === true
+  const whole = isPlain ? taken : { ...taken, messages: withoutCallMembers(messagesIn(taken)) }
   const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
@@ -40,8 +44,11 @@ export function printOpenai(
 
 // Providers of this dialect read files of users alone.
 function withPdfsOf(forward: JsonObject, areTaken: boolean): JsonObject {
-  const messages = forward['messages'] as readonly JsonObject[]
-  return { ...forward, messages: withoutPdfs(messages, (role) => areTaken && role === 'user') }
+  return { ...forward, messages: withoutPdfs(messagesIn(forward), (role) => areTaken && role === 'user') }
+}
+
+function messagesIn(forward: JsonObject): readonly JsonObject[] {
+  return forward['messages'] as readonly JsonObject[]
 }
 
 /** Builds requests to providers of the OpenAI dialect; everything but the model's name is built once per request. */

@@ -2,8 +2,10 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
-import { readText } from '../shared/text.ts'
+import { pairedResults } from '../shared/pairedResults.ts'
+import { jsonAsText, readText } from '../shared/text.ts'
 import { readParts } from './parts.ts'
+import { readToolCalls } from './promptCalls.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
@@ -26,12 +28,21 @@ export function readMessages(
     throw invalidRequest(`messages may hold at most ${limits.messagesMax} entries.`, 'messages')
   }
   const size: PromptSize = { textBytes: 0, messages: value.length, images: 0, tools: 0, optionBytes: 0 }
-  const messages = value.map((message: unknown, i) => readMessage(message, `messages[${i}]`, size))
+  const read = value.map((message: unknown, i) => readMessage(message, i, size))
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
-  return { messages, size }
+  const messages = read.some(isEmptyTurn) ? read.filter((message) => !isEmptyTurn(message)) : read
+  return { messages: pairedResults(messages.length === 0 ? read : messages, size), size }
 }
 
-function readMessage(message: unknown, field: string, size: PromptSize): JsonObject {
+/** A turn of the assistant in which nothing is said, which some providers refuse. */
+function isEmptyTurn(message: JsonObject): boolean {
+  if (message['role'] !== 'assistant' || message['content'] !== null) return false
+  for (const name in message) if (name !== 'role' && name !== 'content') return false
+  return true
+}
+
+function readMessage(message: unknown, place: number, size: PromptSize): JsonObject {
+  const field = `messages[${place}]`
   if (!isJsonObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
   const role = message['role']
   if (typeof role !== 'string' || !ROLES.has(role)) {
@@ -41,8 +52,11 @@ function readMessage(message: unknown, field: string, size: PromptSize): JsonObj
   for (const name in message) {
     const value = message[name]
     if (name === 'role' || name === 'content' || value === null || value === undefined) continue
-    if (name === 'tool_calls') clean['tool_calls'] = readToolCalls(value, field, size)
-    else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
+    if (name === 'tool_calls') {
+      const calls = readToolCalls(value, place, size)
+      // The format has no empty list, and providers refuse one.
+      if (calls.length > 0) clean['tool_calls'] = calls
+    } else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
     else if (name === 'function_call') {
       throw invalidRequest(`${field}.function_call is not taken; send tool_calls.`, `${field}.function_call`)
     }
@@ -56,6 +70,8 @@ function readContent(content: unknown, role: string, field: string, size: Prompt
     return content
   }
   if (Array.isArray(content)) return readParts(content, field, size)
+  // Tools answer with anything, and with nothing.
+  if (role === 'tool') return jsonAsText(content ?? '', size)
   if (content !== undefined && content !== null) {
     throw invalidRequest(`${field}.content must be a string or an array of parts.`, `${field}.content`)
   }
@@ -63,22 +79,4 @@ function readContent(content: unknown, role: string, field: string, size: Prompt
     throw invalidRequest(`${field}.content is missing; send a string or an array of parts.`, `${field}.content`)
   }
   return null
-}
-
-function readToolCalls(calls: unknown, field: string, size: PromptSize): JsonObject[] {
-  const name = `${field}.tool_calls`
-  if (!Array.isArray(calls)) throw invalidRequest(`${name} must be an array.`, name)
-  return calls.map((call: unknown) => {
-    if (!isJsonObject(call) || !isJsonObject(call['function'])) {
-      throw invalidRequest(`${name} must hold {id, type: "function", function}.`, name)
-    }
-    return {
-      id: readText(call['id'], `${name}.id`, size),
-      type: 'function',
-      function: {
-        name: readText(call['function']['name'], `${name}.function.name`, size),
-        arguments: readText(call['function']['arguments'], `${name}.function.arguments`, size),
-      },
-    }
-  })
 }

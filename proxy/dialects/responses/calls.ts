@@ -13,7 +13,7 @@ export const LOCAL_SHELL = 'local_shell'
 export const TOOL_SEARCH = 'tool_search'
 
 const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> = {
-  function_call: (item) => named(item, textOf(item['arguments'])),
+  function_call: (item) => named(item, textOf(item['arguments'] ?? '{}')),
   custom_tool_call: (item) => named(item, JSON.stringify({ input: textOf(item['input']) })),
   local_shell_call: (item) => ({ name: LOCAL_SHELL, arguments: textOf(item['action']) }),
   shell_call: (item) => ({ name: 'shell', arguments: textOf(item['action']) }),

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
+import { pairedResults } from '../shared/pairedResults.ts'
 import { readText } from '../shared/text.ts'
 import { type PlacedThought, type Thought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
@@ -48,12 +49,12 @@ export function readInput(body: JsonObject, limits: DialectLimits): Input {
   if (messages.length === before) throw invalidRequest('input must hold a message or a function_call_output.', 'input')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'input' })
   size.messages = messages.length
-  return reader
+  return { messages: pairedResults(messages, size), size, thoughts: reader.thoughts, tools: reader.tools }
 }
 
 const SYSTEM_JOINT = '\n\n'
 
-class InputReader implements Input {
+class InputReader {
   readonly messages: JsonObject[] = []
   readonly size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
   readonly tools: unknown[] = []
@@ -195,18 +196,7 @@ class InputReader implements Input {
       tool_call_id: readText(id, `${field}.call_id`, this.size),
       content: readContent(outputOf(item), `${field}.output`, this.size, false).chat,
     }
-    this.messages.splice(this.placeOf(message.tool_call_id), 0, message)
-  }
-
-  /** Outputs follow their call immediately, whatever was said meanwhile, since providers refuse any other order. */
-  private placeOf(callId: string): number {
-    const { messages } = this
-    const calls = messages.findLastIndex(
-      ({ tool_calls: made }) => Array.isArray(made) && made.some((call) => isJsonObject(call) && call['id'] === callId),
-    )
-    if (calls < 0) return messages.length
-    const end = messages.findIndex(({ role }, i) => i > calls && role !== 'tool')
-    return end < 0 ? messages.length : end
+    this.messages.push(message)
   }
 }
 
@@ -237,7 +227,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 function checkCall(item: JsonObject, field: string): void {
-  for (const name of ['call_id', 'name', 'arguments']) {
+  for (const name of ['call_id', 'name']) {
     if (typeof item[name] !== 'string') throw invalidRequest(`${field}.${name} must be a string.`, `${field}.${name}`)
   }
 }

@@ -10,3 +10,10 @@ export function readText(value: unknown, field: string, size: PromptSize): strin
   size.textBytes += Buffer.byteLength(value)
   return value
 }
+
+/** A value that the model reads as a text, measured: the text itself, or the JSON of anything else. */
+export function jsonAsText(value: unknown, size: PromptSize): string {
+  if (typeof value === 'string') return readText(value, '', size)
+  size.rewritten = true
+  return readText(JSON.stringify(value), '', size)
+}

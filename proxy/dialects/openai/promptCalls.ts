@@ -1,0 +1,47 @@
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven } from '../../json/fields.ts'
+import { jsonAsText, readText } from '../shared/text.ts'
+
+/**
+ * Reads the tool calls of a message of a history. One without an id gets one, and arguments that are no text become one: some
+ * clients keep calls as the API of their model has them.
+ * @param place of the message
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readToolCalls(calls: unknown, place: number, size: PromptSize): JsonObject[] {
+  const field = `messages[${place}].tool_calls`
+  if (!Array.isArray(calls)) throw invalidRequest(`${field} must be an array.`, field)
+  return calls.map((call: unknown, number) => {
+    if (!isJsonObject(call) || !isJsonObject(call['function'])) {
+      throw invalidRequest(`${field} must hold {id, type: "function", function}.`, field)
+    }
+    const { id, function: said, [CALL_MEMBER]: extra } = call
+    const read: JsonObject = {
+      id: readText(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
+      type: 'function',
+      function: {
+        name: readText(said['name'], `${field}.function.name`, size),
+        arguments: jsonAsText(said['arguments'] ?? '{}', size),
+      },
+    }
+    if (isJsonObject(extra)) {
+      size.callMembers = true
+      size.textBytes += jsonBytes(extra)
+      read[CALL_MEMBER] = extra
+    }
+    return read
+  })
+}
+
+/** The messages for a provider that takes no other members of tool calls than the documented ones. */
+export function withoutCallMembers(messages: readonly JsonObject[]): JsonObject[] {
+  return messages.map((message) => {
+    const { tool_calls: calls } = message
+    if (!Array.isArray(calls)) return message
+    return { ...message, tool_calls: (calls as JsonObject[]).map(({ [CALL_MEMBER]: _extra, ...call }) => call) }
+  })
+}
