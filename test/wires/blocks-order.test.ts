@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import { messages } from '../support/clients/messagesClient.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
-import { assistant, result, text, use, user } from './blockRows.ts'
+import { assistant, HELLO, result, text, use, user } from './blockRows.ts'
 
 const MODEL = 'test/turns'
 const call = { id: 't1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
@@ -12,6 +12,8 @@ const asks = { role: 'assistant', content: null, tool_calls: [call] }
 const answers = { role: 'tool', tool_call_id: 't1', content: 'x' }
 const said = { role: 'user', content: 'go on' }
 const toolResult = { type: 'tool_result', tool_use_id: 't1', content: [text('x')] }
+const noResult = { ...toolResult, content: [text('There is no result.')] }
+const missing = { type: 'tool_result', tool_use_id: 't1', content: 'There is no result.' }
 const image = (type: string) => ({ type: 'image_url', image_url: { url: `data:${type};base64,AAAA` } })
 const source = (type: string) => ({ type: 'image', source: { type: 'base64', media_type: type, data: 'AAAA' } })
 
@@ -26,6 +28,19 @@ const CHATS: readonly (readonly [title: string, chat: readonly object[], sent: r
     'a text behind a result',
     [said, asks, answers, said],
     [user(text('go on')), assistant(use), user(toolResult, text('go on'))],
+  ],
+  ['a call without a result', [said, asks, said], [user(text('go on')), assistant(use), user(noResult, text('go on'))]],
+  ['a call without a result at the end', [said, asks], [user(text('go on')), assistant(use), user(noResult)]],
+  [
+    'a result without the id of its call',
+    [said, asks, { role: 'tool', content: 'x' }],
+    [user(text('go on')), assistant(use), user(toolResult)],
+  ],
+  ['a result without a call', [said, answers, said], [user(text('go on'), text('x'), text('go on'))]],
+  [
+    'a result twice',
+    [said, asks, answers, answers],
+    [user(text('go on')), assistant(use), user(toolResult, text('x'))],
   ],
   ['a text of white space', [{ role: 'user', content: [text('a'), text(' \n')] }], [user(text('a'))]],
   [
@@ -73,6 +88,36 @@ const NATIVE: readonly (readonly [title: string, sent: readonly object[], got: r
     'a text of white space',
     [user(text('a')), assistant(text('\n\n'), use), result('x')],
     [user(text('a')), assistant(use), result('x')],
+  ],
+  ['a call without a result', [assistant(use), user(text('a'))], [assistant(use), user(missing, text('a'))]],
+  ['a call without a result, before a text', [assistant(use), HELLO], [assistant(use), user(missing, text('go on'))]],
+  [
+    'a call without a result at the end',
+    [user(text('a')), assistant(use)],
+    [user(text('a')), assistant(use), user(missing)],
+  ],
+  [
+    'one of two calls without a result',
+    [assistant(use, { ...use, id: 't2' }), user({ ...toolResult, tool_use_id: 't2' }, text('a'))],
+    [assistant(use, { ...use, id: 't2' }), user({ ...toolResult, tool_use_id: 't2' }, missing, text('a'))],
+  ],
+  [
+    'a result in the second message of the user',
+    [assistant(use), user(text('a')), user(toolResult)],
+    [assistant(use), user(text('a')), user(toolResult)],
+  ],
+  ['a result without a call', [user(toolResult, text('a'))], [user(text('x'), text('a'))]],
+  [
+    'a result of an older call',
+    [assistant(use), user(toolResult), assistant(text('b')), user(toolResult)],
+    [assistant(use), user(toolResult), assistant(text('b')), user(text('x'))],
+  ],
+  ['an empty result without a call', [user({ type: 'tool_result', tool_use_id: 't1' })], [user(text('...'))]],
+  ['a result twice', [assistant(use), user(toolResult, toolResult)], [assistant(use), user(toolResult, text('x'))]],
+  [
+    'a call with null as its input',
+    [assistant({ ...use, input: null }), user(toolResult)],
+    [assistant({ ...use, input: {} }), user(toolResult)],
   ],
   ['an image/jpg', [user(text('a'), source('image/jpg'))], [user(text('a'), source('image/jpeg'))]],
   [

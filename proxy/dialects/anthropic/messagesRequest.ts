@@ -16,6 +16,7 @@ import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
+import { pairedBlocks } from './pairedBlocks.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
 /** A Messages request that is valid by itself. */
@@ -148,7 +149,7 @@ function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits
   }
   if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
-  return messages
+  return pairedBlocks(messages, size)
 }
 
 // An agent goes on by itself after a result, and no user is there to take back what cannot be served.

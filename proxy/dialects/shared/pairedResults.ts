@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
 /** The result of a call that nobody has answered. */
-const NO_RESULT = 'There is no result.'
+export const NO_RESULT = 'There is no result.'
 
 /** A message of the assistant with calls, and the results that a conversation has for them. */
 interface Asking {

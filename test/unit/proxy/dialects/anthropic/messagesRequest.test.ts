@@ -140,12 +140,14 @@ test('options with their own price, or not covered by the hold, are not forwarde
     messages: [
       { role: 'user', name: 'x', content: [{ type: 'text', text: 'a', citations: [], note: 'unmeasured' }] },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'i', name: 'n', input: { a: 1 }, caller: { x: 'y' } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', content: 'b', note: 'unmeasured' }] },
     ],
   })
   assert.deepEqual(native, {
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'a' }] },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'i', name: 'n', input: { a: 1 } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', content: 'b' }] },
     ],
     tools: [TOOL],
     metadata: { user_id: 'u' },

@@ -1,0 +1,118 @@
+// Goal: whatever a client has kept of a conversation, each call has one result directly after it, and nothing that was said is
+// lost.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonObject } from '../../../../contract/std/jsonObject.ts'
+import { pairedBlocks } from '../../../../proxy/dialects/anthropic/pairedBlocks.ts'
+import { NO_RESULT, pairedResults } from '../../../../proxy/dialects/shared/pairedResults.ts'
+
+const sizeOf = () => ({ textBytes: 0, messages: 0, images: 0 })
+const id = fc.constantFrom('a', 'b', 'c', 'd')
+const words = fc.string({ minLength: 1, maxLength: 4 })
+const sorted = (texts: readonly unknown[]): string[] => texts.map(String).sort()
+
+const chatMessage = fc.oneof(
+  words.map((content): JsonObject => ({ role: 'user', content })),
+  words.map((content): JsonObject => ({ role: 'assistant', content })),
+  fc
+    .tuple(words, fc.uniqueArray(id, { minLength: 1, maxLength: 3 }))
+    .map(([content, ids]): JsonObject => ({ role: 'assistant', content, tool_calls: ids.map((one) => ({ id: one })) })),
+  fc.tuple(words, id).map(([content, one]): JsonObject => ({ role: 'tool', content, tool_call_id: one })),
+  words.map((content): JsonObject => ({ role: 'tool', content })),
+)
+const callIds = ({ tool_calls: calls }: JsonObject): string[] =>
+  ((calls ?? []) as readonly JsonObject[]).map((call) => String(call['id']))
+
+/** The results that follow each message with calls have their ids, and there are no others. */
+function assertChatPaired(messages: readonly JsonObject[]): void {
+  for (let i = 0; i < messages.length; i++) {
+    const ids = callIds(messages[i] ?? {})
+    const results = messages.slice(i + 1, i + 1 + ids.length)
+    assert.ok(results.every(({ role }) => role === 'tool'))
+    assert.deepEqual(sorted(results.map((result) => result['tool_call_id'])), sorted(ids))
+    i += ids.length
+    assert.notEqual(messages[i + 1]?.['role'], 'tool')
+  }
+}
+
+test('a chat with any calls and results', () => {
+  fc.assert(
+    fc.property(fc.array(chatMessage, { maxLength: 10 }), (messages) => {
+      const size = sizeOf()
+      const paired = pairedResults(messages, size)
+      assert.notEqual(paired[0]?.['role'], 'tool')
+      assertChatPaired(paired)
+      const added = paired.filter(({ content }) => content === NO_RESULT)
+      assert.deepEqual(
+        sorted([...messages.map(({ content }) => content), ...added.map(() => NO_RESULT)]),
+        sorted(paired.map(({ content }) => content)),
+      )
+      assert.deepEqual(size, { textBytes: added.length * NO_RESULT.length, messages: added.length, images: 0 })
+      assert.deepEqual(pairedResults(paired, sizeOf()), paired)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+const result = (one: string, content: string): JsonObject => ({ type: 'tool_result', tool_use_id: one, content })
+const userTurn = fc.tuple(fc.array(fc.tuple(id, words), { maxLength: 3 }), words).map(
+  ([results, said]): JsonObject => ({
+    role: 'user',
+    content: [...results.map(([one, content]) => result(one, content)), { type: 'text', text: said }],
+  }),
+)
+const assistantTurn = fc.tuple(words, fc.uniqueArray(id, { maxLength: 3 })).map(
+  ([said, ids]): JsonObject => ({
+    role: 'assistant',
+    content: [{ type: 'text', text: said }, ...ids.map((one) => ({ type: 'tool_use', id: one, name: 'f', input: {} }))],
+  }),
+)
+const blocksIn = (messages: readonly JsonObject[], role: string, type: string): JsonObject[] =>
+  messages
+    .filter((message) => message['role'] === role)
+    .flatMap(({ content }) => (content as JsonObject[]).filter((block) => block['type'] === type))
+const saidIn = (messages: readonly JsonObject[]): unknown[] =>
+  messages.flatMap(({ content }) => (content as JsonObject[]).map((block) => block['text'] ?? block['content'] ?? ''))
+
+/** Consecutive messages of one side. */
+function turnsOf(messages: readonly JsonObject[]): JsonObject[][] {
+  const turns: JsonObject[][] = []
+  for (const message of messages) {
+    const last = turns.at(-1)
+    if (last !== undefined && last[0]?.['role'] === message['role']) last.push(message)
+    else turns.push([message])
+  }
+  return turns
+}
+
+test('messages of blocks with any calls and results', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(userTurn, assistantTurn), { maxLength: 8 }), (messages) => {
+      const size = sizeOf()
+      const paired = pairedBlocks(messages, size)
+      let asked: JsonObject[] = []
+      for (const turn of turnsOf(paired)) {
+        const results = blocksIn(turn, 'user', 'tool_result')
+        if (turn[0]?.['role'] === 'user')
+          assert.deepEqual(sorted(results.map((one) => one['tool_use_id'])), sorted(asked.map((one) => one['id'])))
+        asked = blocksIn(turn, 'assistant', 'tool_use')
+      }
+      assert.deepEqual(asked, [])
+      const added = blocksIn(paired, 'user', 'tool_result').filter(({ content }) => content === NO_RESULT)
+      assert.deepEqual(sorted([...saidIn(messages), ...added.map(() => NO_RESULT)]), sorted(saidIn(paired)))
+      assert.equal(size.textBytes, added.length * NO_RESULT.length)
+      assert.deepEqual(pairedBlocks(paired, sizeOf()), paired)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a conversation without calls and results stays as it is', () => {
+  const messages = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: 'b' },
+  ]
+  assert.equal(pairedResults(messages, sizeOf()), messages)
+  assert.deepEqual(pairedBlocks(messages, sizeOf()), messages)
+})

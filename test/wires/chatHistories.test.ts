@@ -1,0 +1,159 @@
+// Goal: no old turn of a chat locks its conversation: what clients keep of calls and results in other forms, or cut off, goes to
+// providers in the form that they demand. One row a shape.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { chat } from '../support/clients/chatClient.ts'
+import { TurnProvider } from '../support/providers/turnProvider.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+
+const said = { role: 'user', content: 'go on' }
+const f = { name: 'f', arguments: '{"a":1}' }
+const call = { id: 't1', type: 'function', function: f }
+const asking = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
+const answer = (id: string, content: unknown = 'x') => ({ role: 'tool', content, tool_call_id: id })
+const missing = { role: 'tool', tool_call_id: 't1', content: 'There is no result.' }
+const signed = { ...call, extra_content: { google: { thought_signature: 'c2lnbmVk' } } }
+const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
+
+/** The messages of a chat, and those that a provider of the same format gets. */
+const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sent: readonly object[]])[] = [
+  [
+    'an empty list of calls',
+    [{ role: 'assistant', content: 'a', tool_calls: [] }, said],
+    [{ role: 'assistant', content: 'a' }, said],
+  ],
+  ['a turn in which nothing was said', [said, { role: 'assistant', content: null }, said], [said, said]],
+  [
+    'nothing and an empty list of calls',
+    [said, { role: 'assistant', content: null, tool_calls: [] }, said],
+    [said, said],
+  ],
+  [
+    'arguments as an object',
+    [asking({ ...call, function: { name: 'f', arguments: { a: 1 } } }), answer('t1')],
+    [asking(call), answer('t1')],
+  ],
+  [
+    'no arguments',
+    [asking({ ...call, function: { name: 'f' } }), answer('t1')],
+    [asking({ ...call, function: { name: 'f', arguments: '{}' } }), answer('t1')],
+  ],
+  [
+    'null as the arguments',
+    [asking({ ...call, function: { name: 'f', arguments: null } }), answer('t1')],
+    [asking({ ...call, function: { name: 'f', arguments: '{}' } }), answer('t1')],
+  ],
+  [
+    'no ids',
+    [asking({ function: f }, { function: f }), { role: 'tool', content: 'x' }, { role: 'tool', content: 'y' }],
+    [asking({ ...call, id: 'call_0_0' }, { ...call, id: 'call_0_1' }), answer('call_0_0'), answer('call_0_1', 'y')],
+  ],
+  ['a result without the id of its call', [asking(call), { role: 'tool', content: 'x' }], [asking(call), answer('t1')]],
+  ['a result of null', [asking(call), answer('t1', null)], [asking(call), answer('t1', '')]],
+  ['a result that is an object', [asking(call), answer('t1', { b: [2] })], [asking(call), answer('t1', '{"b":[2]}')]],
+  ['a result that is a number', [asking(call), answer('t1', 5)], [asking(call), answer('t1', '5')]],
+  ['a call without a result', [asking(call), said], [asking(call), missing, said]],
+  ['a call without a result at the end', [said, asking(call)], [said, asking(call), missing]],
+  ['a text between a call and its result', [asking(call), said, answer('t1')], [asking(call), answer('t1'), said]],
+  [
+    'results in another order',
+    [asking(call, { ...call, id: 't2' }), answer('t2'), answer('t1')],
+    [asking(call, { ...call, id: 't2' }), answer('t2'), answer('t1')],
+  ],
+  ['a result without a call', [answer('t9'), said], [{ role: 'user', content: 'x' }, said]],
+  [
+    'a result twice',
+    [asking(call), answer('t1'), answer('t1', 'y')],
+    [asking(call), answer('t1'), { role: 'user', content: 'y' }],
+  ],
+]
+
+/** Tools of a request in other formats, and as providers get them. */
+const CHOSEN = { type: 'function', function: { name: 'f' } }
+const CHOICES: readonly (readonly [title: string, body: object, sent: object])[] = [
+  [
+    'tools of Responses',
+    { tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }] },
+    { tools: [tool] },
+  ],
+  ['tools of Messages', { tools: [{ name: 'f', input_schema: { type: 'object' } }] }, { tools: [tool] }],
+  [
+    'the word of Messages for any tool',
+    { tools: [tool], tool_choice: 'any' },
+    { tools: [tool], tool_choice: 'required' },
+  ],
+  [
+    'any tool as an object',
+    { tools: [tool], tool_choice: { type: 'any' } },
+    { tools: [tool], tool_choice: 'required' },
+  ],
+  ['auto as an object', { tools: [tool], tool_choice: { type: 'auto' } }, { tools: [tool], tool_choice: 'auto' }],
+  [
+    'a choice of Responses',
+    { tools: [tool], tool_choice: { type: 'function', name: 'f' } },
+    { tools: [tool], tool_choice: CHOSEN },
+  ],
+  [
+    'a choice of Messages',
+    { tools: [tool], tool_choice: { type: 'tool', name: 'f' } },
+    { tools: [tool], tool_choice: CHOSEN },
+  ],
+]
+
+let stack: Stack
+let provider: TurnProvider
+let apiKey: string
+
+before(async () => {
+  provider = await TurnProvider.start()
+  const own = { dialect: 'openai', base_url: provider.url }
+  stack = await startStack({
+    catalog: {
+      providers: [
+        { id: 'plain', ...own },
+        { id: 'signing', ...own, extra_members: ['extra_content'] },
+      ],
+      models: ['plain', 'signing'].map((id) => ({ id: `test/${id}`, routes: [{ provider: id, model: 'm' }] })),
+    },
+  })
+  apiKey = (await stack.createAccount()).apiKey
+})
+
+after(async () => {
+  await stack.finish()
+  await provider.stop()
+})
+
+async function sentFor(
+  body: object,
+  model = 'test/plain',
+): Promise<{ body: Record<string, unknown>; dropped: string }> {
+  const reply = await chat(stack.baseUrl, apiKey, { model, messages: [said], ...body })
+  assert.equal(reply.status, 200, reply.text)
+  return { body: provider.last.body, dropped: reply.headers.get('x-dropped-parameters') ?? '' }
+}
+
+describe('histories of chats', () => {
+  for (const [title, messages, sent] of HISTORIES) {
+    test(title, async () => {
+      assert.deepEqual((await sentFor({ messages })).body['messages'], sent)
+    })
+  }
+
+  test('the signature of a call goes to the providers that want it back, and the others are spared it', async () => {
+    const messages = [asking(signed), answer('t1')]
+    const taken = await sentFor({ messages }, 'test/signing')
+    assert.deepEqual([taken.body['messages'], taken.dropped], [messages, ''])
+    const spared = await sentFor({ messages })
+    assert.deepEqual([spared.body['messages'], spared.dropped], [[asking(call), answer('t1')], 'extra_content'])
+  })
+})
+
+describe('tools and choices of other formats', () => {
+  for (const [title, body, sent] of CHOICES) {
+    test(title, async () => {
+      const got = (await sentFor(body)).body
+      assert.deepEqual({ tools: got['tools'], ...('tool_choice' in got && { tool_choice: got['tool_choice'] }) }, sent)
+    })
+  }
+})
