@@ -12,6 +12,8 @@ import { printOpenai } from './openai/openaiRequestBuilder.ts'
 import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
+import type { PackBound } from './shared/packed.ts'
+import { callThought, packThought, redactedThinking } from './shared/thought.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
 
 const openaiForMessages: ProviderSide = {
@@ -21,8 +23,8 @@ const openaiForMessages: ProviderSide = {
 
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
-  writer: ({ requestId, model, request }) =>
-    new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools),
+  writer: ({ requestId, model, request, limits }) =>
+    new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools, limits),
   head: messageHead,
   usage: anthropicUsageJson,
 }
@@ -43,10 +45,10 @@ function usualTokens({ prompt }: AnswerContext['request'], { imageTokens }: Answ
   return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + mediaCount(prompt) * imageTokens
 }
 
-function messageHead(message: Message, { requestId, model, request }: AnswerContext): string {
+function messageHead(message: Message, { requestId, model, request, limits }: AnswerContext): string {
   return (
     `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
-    `,"content":${JSON.stringify(contentOf(message, request.tools))},"stop_reason":"${stopReasonOf(message.finish)}"` +
+    `,"content":${JSON.stringify(contentOf(message, request.tools, limits))},"stop_reason":"${stopReasonOf(message.finish)}"` +
     ',"stop_sequence":null'
   )
 }
@@ -54,11 +56,19 @@ function messageHead(message: Message, { requestId, model, request }: AnswerCont
 function contentOf(
   { text, reasoning, refusal, toolCalls }: Message,
   tools: readonly ClientTool[] | undefined,
+  bound: PackBound,
 ): JsonObject[] {
   const blocks: JsonObject[] = []
   if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: '' })
   if (text + refusal !== '') blocks.push({ type: 'text', text: text + refusal })
-  return [...blocks, ...toolCalls.map((call) => toolUse(call, tools))]
+  return [...blocks, ...toolCalls.flatMap((call) => [...kept(call, bound), toolUse(call, tools)])]
+}
+
+/** The block with the member of a call that the client sends back for the provider. */
+function kept({ extra }: ToolCall, bound: PackBound): JsonObject[] {
+  const thought = callThought(extra)
+  const data = thought === null ? '' : packThought(thought, bound)
+  return data === '' ? [] : [redactedThinking(data)]
 }
 
 function toolUse({ id, name, arguments: text }: ToolCall, tools: readonly ClientTool[] | undefined): JsonObject {

@@ -2,7 +2,9 @@ import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
+import { packThought, redactedThinking, type Thought } from '../shared/thought.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { stopReasonOf } from './stopReasons.ts'
@@ -34,6 +36,7 @@ export class AnthropicWriter implements MessageWriter {
   private readonly publicModel: string
   private readonly promptTokens: number
   private readonly tools: readonly ClientTool[] | undefined
+  private readonly packBound: PackBound | null
   private begun = false
   private finish: FinishReason = 'stop'
   /** Blocks that are not closed; the first one is being written. */
@@ -44,8 +47,16 @@ export class AnthropicWriter implements MessageWriter {
   /**
    * @param promptTokens what the prompt has by an estimate, since the provider says it at the end
    * @param tools those that the client knows by another name than the provider; absent for none
+   * @param packBound of what the client gets to send back; null for a client that does not
    */
-  constructor(requestId: string, publicModel: string, promptTokens: number, tools?: readonly ClientTool[]) {
+  constructor(
+    requestId: string,
+    publicModel: string,
+    promptTokens: number,
+    tools?: readonly ClientTool[],
+    packBound: PackBound | null = null,
+  ) {
+    this.packBound = packBound
     this.promptTokens = promptTokens
     this.tools = tools
     this.requestId = requestId
@@ -58,6 +69,13 @@ export class AnthropicWriter implements MessageWriter {
 
   reasoning(piece: string): void {
     this.add('thinking', { type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', piece)
+  }
+
+  /** Clients send such a block back without looking into it. */
+  thoughtEnds(thought: Thought): void {
+    const data = this.packBound === null ? '' : packThought(thought, this.packBound)
+    if (data === '') return
+    this.push({ start: redactedThinking(data), delta: '', member: '', call: -1, input: null, text: '' })
   }
 
   refusal(piece: string): void {

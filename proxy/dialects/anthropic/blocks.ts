@@ -9,9 +9,11 @@ import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
+import { redactedThinking } from '../shared/thought.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind, textOf } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
+import type { CallMembers } from './callMembers.ts'
 
 const TEXT_TYPE = /^text\/|^application\/json$/
 
@@ -22,6 +24,8 @@ export interface Reading {
   readonly tools: unknown[]
   /** The user has just sent it: what cannot be served is refused, while elsewhere a note takes its place. */
   readonly newest: boolean
+  /** The members of calls that the client sends back for their provider. */
+  readonly members: CallMembers
 }
 
 type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
@@ -47,10 +51,8 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = 
     text: textBlock,
     tool_use: readToolUse,
     thinking: readThinking,
-    redacted_thinking: (block, field, { size }) => ({
-      type: 'redacted_thinking',
-      data: readText(block['data'], `${field}.data`, size),
-    }),
+    redacted_thinking: (block, field, { size, members }) =>
+      members.take(block['data'], size) ? null : redactedThinking(readText(block['data'], `${field}.data`, size)),
   },
 }
 
@@ -184,11 +186,12 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
   return isMark(data) ? data : textOfBase64(data)
 }
 
-function readToolUse(block: JsonObject, field: string, { size }: Reading): JsonObject {
+function readToolUse(block: JsonObject, field: string, { size, members }: Reading): JsonObject {
   const { input: given } = block
   const input = typeof given === 'string' ? inputOf(given) : objectOf(given ?? {}, `${field}.input`)
   size.textBytes += jsonBytes(input)
   const id = callId(readText(block['id'], `${field}.id`, size))
+  members.give(id, size)
   return { type: 'tool_use', id, name: readText(block['name'], `${field}.name`, size), input }
 }
 

@@ -12,8 +12,9 @@ import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { resultsFirst } from './anthropicMessages.ts'
-import { ROLES, readContent } from './blocks.ts'
+import { type Reading, ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
+import { CallMembers } from './callMembers.ts'
 import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { pairedBlocks } from './pairedBlocks.ts'
@@ -37,9 +38,11 @@ export class MessagesRequest implements ChatRequest {
   readonly native: JsonObject
 
   private readonly read: ChatFields
+  private readonly members: CallMembers
   private translated: JsonObject | undefined
 
-  constructor(read: ChatFields, native: JsonObject) {
+  constructor(read: ChatFields, native: JsonObject, members: CallMembers) {
+    this.members = members
     this.modelId = read.modelId
     this.models = read.models
     this.batch = read.batch
@@ -58,7 +61,7 @@ export class MessagesRequest implements ChatRequest {
 
   /** The body in the format of chat completions, made when it is first asked for. */
   get forward(): JsonObject {
-    this.translated ??= chatBody(this.native)
+    this.translated ??= chatBody(this.native, this.members.byId)
     return this.translated
   }
 
@@ -67,7 +70,7 @@ export class MessagesRequest implements ChatRequest {
     const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
     const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
-    const whole = lacksPdfs ? chatBody(withoutDocuments(this.native)) : this.forward
+    const whole = lacksPdfs ? chatBody(withoutDocuments(this.native), this.members.byId) : this.forward
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
     return { forward, ...(said !== null && { effort: said }), ...this.read }
@@ -88,9 +91,17 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     throw invalidRequest('max_tokens is missing; it must be a positive integer.', 'max_tokens')
   const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
   const joined: unknown[] = []
-  const native: JsonObject = { messages: readMessages(body['messages'], prompt, joined, limits) }
+  const members = new CallMembers(limits)
+  const native: JsonObject = {
+    messages: readMessages(body['messages'], { size: prompt, tools: joined, members }, limits),
+  }
   if (isGiven(body['system'])) {
-    const system = readContent(body['system'], 'system', 'system', { size: prompt, tools: joined, newest: false })
+    const system = readContent(body['system'], 'system', 'system', {
+      size: prompt,
+      tools: joined,
+      newest: false,
+      members,
+    })
     if (system.length > 0) native['system'] = system
     prompt.messages++
   }
@@ -120,10 +131,11 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     ...readMessagesTagging(body, limits),
     ...renamedTools(native['tools']),
   }
-  return new MessagesRequest(read, native)
+  return new MessagesRequest(read, native, members)
 }
 
-function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits: DialectLimits): JsonObject[] {
+function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: DialectLimits): JsonObject[] {
+  const { size } = into
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
   }
@@ -140,7 +152,7 @@ function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits
     if (typeof role !== 'string' || !ROLES.has(role)) {
       throw invalidRequest(`${field}.role must be user, assistant or system.`, `${field}.role`)
     }
-    const reading = { size, tools, newest: i === newest && !holdsResult(sent) }
+    const reading = { ...into, newest: i === newest && !holdsResult(sent) }
     const content = readContent(sent, role, `${field}.content`, reading)
     if (content.length > 0)
       messages.push({ role, content: typeof content === 'string' ? content : resultsFirst(content) })

@@ -1,6 +1,8 @@
+import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
+import type { CallThought } from '../shared/thought.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 
@@ -14,9 +16,12 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['max', 'high'],
 ])
 
-/** A checked Messages body in the format of chat completions, except for the parts that depend on the model. */
-export function chatBody(native: JsonObject): JsonObject {
-  const messages = (native['messages'] as JsonObject[]).flatMap(chatMessages)
+/**
+ * A checked Messages body in the format of chat completions, except for the parts that depend on the model.
+ * @param members what goes back to the provider with a call, by the id of the call
+ */
+export function chatBody(native: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject {
+  const messages = (native['messages'] as JsonObject[]).flatMap((message) => chatMessages(message, members))
   const { system, metadata, stop_sequences: stops } = native
   const instructions = system === undefined ? '' : plainText(system, SYSTEM_JOINT)
   if (instructions !== '') messages.unshift({ role: 'system', content: instructions })
@@ -40,11 +45,11 @@ export function effortFor(native: JsonObject, maxTokens: number): string | null 
   return EFFORTS.get(effort) ?? null
 }
 
-function chatMessages(message: JsonObject): JsonObject[] {
+function chatMessages(message: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject[] {
   const { role, content } = message
   if (typeof content === 'string') return [{ role, content }]
   const blocks = content as JsonObject[]
-  if (role === 'assistant') return assistantMessage(blocks)
+  if (role === 'assistant') return assistantMessage(blocks, members)
   if (role === 'system') return [{ role, content: plainText(blocks, SYSTEM_JOINT) }]
   // Results answer the previous turn, so they precede the rest of the user's content. Only users can show images.
   const results = blocks.filter((block) => block['type'] === 'tool_result')
@@ -59,15 +64,17 @@ function chatMessages(message: JsonObject): JsonObject[] {
   return messages
 }
 
-function assistantMessage(blocks: readonly JsonObject[]): JsonObject[] {
+function assistantMessage(blocks: readonly JsonObject[], members: ReadonlyMap<unknown, CallThought>): JsonObject[] {
   const text = plainText(blocks, '')
-  const calls = blocks.filter((block) => block['type'] === 'tool_use').map(toolCall)
+  const calls = blocks.filter((block) => block['type'] === 'tool_use').map((block) => toolCall(block, members))
   if (calls.length > 0) return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }]
   return text === '' ? [] : [{ role: 'assistant', content: text }]
 }
 
-function toolCall({ id, name, input }: JsonObject): JsonObject {
-  return { id, type: 'function', function: { name: sentName(String(name)), arguments: JSON.stringify(input) } }
+function toolCall({ id, name, input }: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject {
+  const said = { name: sentName(String(name)), arguments: JSON.stringify(input) }
+  const back = members.get(id)
+  return { id, type: 'function', function: said, ...(back !== undefined && { [CALL_MEMBER]: back.member }) }
 }
 
 function blocksOfResult(result: JsonObject): JsonObject[] {

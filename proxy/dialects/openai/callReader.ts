@@ -30,10 +30,8 @@ interface Call {
   isUnread: boolean
 }
 
-/** Takes the calls, with the members of theirs that the gateway does not know. */
-interface CallSink extends Pick<MessageSink, 'toolArguments'> {
-  toolCall(index: number, id: string, name: string, extra: JsonObject | null): void
-}
+/** Takes the calls. */
+type CallSink = Pick<MessageSink, 'toolCall' | 'toolArguments'>
 
 /**
  * Distinguishes the tool calls of a stream of the OpenAI dialect: by index, by id or, where a provider gives neither or the

@@ -37,7 +37,7 @@ function failureIn(answer: Completion): unknown {
 class JoinedEvents implements FrameSink, MessageSink {
   private readonly choices: ChoiceReader
   private readonly said = { content: '', reasoning_content: '', refusal: '' }
-  private readonly calls: { id: string; name: string; arguments: string }[] = []
+  private readonly calls: { id: string; name: string; arguments: string; extra: JsonObject | null }[] = []
   private reason: FinishReason | null = null
   private head: JsonObject = {}
   private usage: unknown = null
@@ -87,8 +87,8 @@ class JoinedEvents implements FrameSink, MessageSink {
     this.said.refusal += piece
   }
 
-  toolCall(_index: number, id: string, name: string): void {
-    this.calls.push({ id, name, arguments: '' })
+  toolCall(_index: number, id: string, name: string, extra: JsonObject | null = null): void {
+    this.calls.push({ id, name, arguments: '', extra })
   }
 
   toolArguments(index: number, piece: string): void {
@@ -117,7 +117,7 @@ class JoinedEvents implements FrameSink, MessageSink {
 
   private message(): JsonObject {
     const { content, reasoning_content, refusal } = this.said
-    const calls = this.calls.map(({ id, ...said }) => ({ id, type: 'function', function: said }))
+    const calls = this.calls.map(({ id, extra, ...said }) => ({ ...extra, id, type: 'function', function: said }))
     return {
       role: 'assistant',
       content: content === '' && calls.length > 0 ? null : content,

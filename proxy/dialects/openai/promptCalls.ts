@@ -1,10 +1,10 @@
-import { jsonBytes } from '../../../contract/api/completion.ts'
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
+import { callThought, giveBack } from '../shared/thought.ts'
 
 /**
  * Reads the tool calls of a message of a history. One without an id gets one, and arguments that are no text become one: some
@@ -19,7 +19,7 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
     if (!isJsonObject(call) || !isJsonObject(call['function'])) {
       throw invalidRequest(`${field} must hold {id, type: "function", function}.`, field)
     }
-    const { id, function: said, [CALL_MEMBER]: extra } = call
+    const { id, function: said } = call
     const read: JsonObject = {
       id: readText(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
       type: 'function',
@@ -28,11 +28,7 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
         arguments: jsonAsText(said['arguments'] ?? '{}', size),
       },
     }
-    if (isJsonObject(extra)) {
-      size.callMembers = true
-      size.textBytes += jsonBytes(extra)
-      read[CALL_MEMBER] = extra
-    }
+    giveBack(read, callThought(call), size)
     return read
   })
 }

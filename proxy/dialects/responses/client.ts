@@ -2,7 +2,7 @@ import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import type { PackBound } from '../shared/packed.ts'
-import { packThought, shownOf } from '../shared/thought.ts'
+import { callThought, packThought, shownOf } from '../shared/thought.ts'
 import type { ClientSide } from '../shared/translate.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import { ItemIds, MessageItem, type OutputItem, type Part, ReasoningItem } from './responseItems.ts'
@@ -32,7 +32,7 @@ function responseHead(message: Message, context: AnswerContext): string {
   const items =
     request.compacts === true
       ? [new SummaryItem(ids, 0, packSummary(summaryIn(message), limits))]
-      : itemsOf(message, ids, request.tools, reasoningOf(message, request.returnsThoughts === true, limits))
+      : itemsOf(message, ids, request.tools, request.returnsThoughts === true ? limits : null)
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
@@ -47,27 +47,31 @@ interface SaidThought {
 }
 
 /** The reasoning of a message in one piece, or block by block for a client that sends the blocks back. */
-function reasoningOf({ reasoning, thoughts = [] }: Message, returnsThoughts: boolean, bound: PackBound): SaidThought[] {
-  if (returnsThoughts && thoughts.length > 0) {
+function reasoningOf({ reasoning, thoughts = [] }: Message, bound: PackBound | null): SaidThought[] {
+  if (bound !== null && thoughts.length > 0) {
     return thoughts.map((thought) => ({ text: shownOf(thought), packed: packThought(thought, bound) }))
   }
   return reasoning === '' ? [] : [{ text: reasoning, packed: '' }]
 }
 
-/** The items in the order in which models write them: thoughts, words, calls. */
+/**
+ * The items in the order in which models write them: thoughts, words, calls.
+ * @param bound of what the client gets to send back; null for a client that does not
+ */
 function itemsOf(
   message: Message,
   ids: ItemIds,
   tools: readonly ClientTool[] | undefined,
-  thoughts: readonly SaidThought[],
+  bound: PackBound | null,
 ): OutputItem[] {
   const items: OutputItem[] = []
-  for (const { text, packed } of thoughts) {
+  const addThought = ({ text, packed }: SaidThought): void => {
     const item = new ReasoningItem(ids, items.length)
     item.text = text
     item.packed = packed
     items.push(item)
   }
+  reasoningOf(message, bound).forEach(addThought)
   const parts: Part[] = [
     { type: 'output_text', text: message.text },
     { type: 'refusal', text: message.refusal },
@@ -75,7 +79,9 @@ function itemsOf(
   const said = new MessageItem(ids, items.length)
   said.parts.push(...parts.filter(({ text }) => text !== ''))
   if (said.parts.length > 0) items.push(said)
-  for (const { id, name, arguments: given } of message.toolCalls) {
+  for (const { id, name, arguments: given, extra } of message.toolCalls) {
+    const thought = callThought(extra)
+    if (bound !== null && thought !== null) addThought({ text: '', packed: packThought(thought, bound) })
     const call = new CallItem(ids, items.length, id, clientTool(tools, name))
     call.arguments = given === '' ? NO_ARGUMENTS : given
     items.push(call)

@@ -6,7 +6,7 @@ import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { readText } from '../shared/text.ts'
-import { type PlacedThought, type Thought, unpackThought } from '../shared/thought.ts'
+import { type BlockThought, type CallThought, giveBack, type PlacedThought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
 import { ITEM_KINDS, itemKind } from './itemKinds.ts'
@@ -60,7 +60,9 @@ class InputReader {
   readonly tools: unknown[] = []
   readonly thoughts = new Map<JsonObject, PlacedThought[]>()
   /** Thinking whose message has not come yet. */
-  private pending: Thought[] = []
+  private pending: BlockThought[] = []
+  /** The member of the call that comes next. */
+  private member: CallThought | null = null
   /** The ids of calls that were left out, whose outputs are left out too. */
   private readonly skipped = new Set<string>()
   private readonly limits: DialectLimits
@@ -126,7 +128,8 @@ class InputReader {
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
     const thought = unpackThought(item['encrypted_content'], this.limits)
-    if (thought === null) return
+    if (thought?.type === 'call_member') this.member = thought
+    if (thought === null || thought.type === 'call_member') return
     this.pending.push(thought)
     this.size.optionBytes = (this.size.optionBytes ?? 0) + jsonBytes(thought)
   }
@@ -166,7 +169,7 @@ class InputReader {
     if (item['type'] === 'function_call') checkCall(item, field)
     const said = callOf(item)
     if (said === null) return item['type'] === 'additional_tools'
-    const call = {
+    const call: JsonObject = {
       id: readText(callIdOf(item), `${field}.call_id`, this.size),
       type: 'function',
       function: {
@@ -174,6 +177,8 @@ class InputReader {
         arguments: readText(said.arguments, `${field}.arguments`, this.size),
       },
     }
+    giveBack(call, this.member, this.size)
+    this.member = null
     const last = this.messages.at(-1)
     const calls = last?.['role'] === 'assistant' && Array.isArray(last['tool_calls']) ? last['tool_calls'] : []
     calls.push(call)

@@ -1,5 +1,6 @@
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 import type { Thought } from './thought.ts'
@@ -12,6 +13,8 @@ export interface ToolCall {
   readonly name: string
   /** JSON text, as the model wrote it. */
   readonly arguments: string
+  /** Members of other names, of which a provider may want one back; absent or null for none. */
+  readonly extra?: JsonObject | null
 }
 
 /** An assistant's message in one piece, independent of the provider's dialect. */
@@ -35,8 +38,8 @@ export interface MessageSink {
   /** A block of thinking has ended, whose text was sent in pieces before; only for clients that send it back. */
   thoughtEnds?(thought: Thought): void
   refusal(piece: string): void
-  /** A tool call begins; those of a message are numbered from 0. */
-  toolCall(index: number, id: string, name: string): void
+  /** A tool call begins; those of a message are numbered from 0. @param extra its members of other names */
+  toolCall(index: number, id: string, name: string, extra?: JsonObject | null): void
   toolArguments(index: number, piece: string): void
   /** May be called again, when what follows shows that the reason is more than `stop`. */
   ends(reason: FinishReason): void

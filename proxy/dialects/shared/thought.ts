@@ -1,14 +1,26 @@
-import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
 import { type PackBound, pack, unpack } from './packed.ts'
 
+/** The member of a tool call that its provider wants back with it, which precedes the call as thinking does. */
+export interface CallThought {
+  readonly type: 'call_member'
+  readonly member: JsonObject
+}
+
 /** A block of thinking as providers of the Anthropic dialect write it and want it back. */
-export type Thought =
+export type BlockThought =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
+/** A thought of any kind, which clients keep for its provider and send back. */
+export type Thought = BlockThought | CallThought
+
 /** The place of a thought in a message of a chat: before its text, or before one of its calls. */
 export interface PlacedThought {
-  readonly thought: Thought
+  readonly thought: BlockThought
   /** null for before the text. */
   readonly beforeCall: number | null
 }
@@ -25,14 +37,35 @@ export function packThought(thought: Thought, bound: PackBound): string {
 
 /** The thought that a text holds; null for a text that another gateway has packed, or that cannot be read. */
 export function unpackThought(text: unknown, bound: PackBound): Thought | null {
-  return thoughtOf(unpack(text, bound))
+  const packed = unpack(text, bound)
+  const { type, member } = packed ?? {}
+  return type === 'call_member' && isJsonObject(member) ? { type, member } : thoughtOf(packed)
+}
+
+/** The member of a call that precedes it as a thought; null where the provider wants none back. */
+export function callThought(extra: JsonObject | null | undefined): CallThought | null {
+  const member = extra?.[CALL_MEMBER]
+  return isJsonObject(member) ? { type: 'call_member', member } : null
 }
 
 /** A block of a provider as a thought; null for one that its provider would not take back. */
-export function thoughtOf(block: JsonObject | null): Thought | null {
+export function thoughtOf(block: JsonObject | null): BlockThought | null {
   const { type, thinking, signature, data } = block ?? {}
   if (type === 'thinking' && typeof thinking === 'string' && isText(signature)) return { type, thinking, signature }
   return type === 'redacted_thinking' && isText(data) ? { type, data } : null
+}
+
+/** Puts the member that came before a call back into it, measured. @param call of a chat */
+export function giveBack(call: JsonObject, thought: CallThought | null, size: PromptSize): void {
+  if (thought === null) return
+  size.callMembers = true
+  size.textBytes += jsonBytes(thought.member)
+  call[CALL_MEMBER] = thought.member
+}
+
+/** A block of a message whose data only its writer reads. */
+export function redactedThinking(data: string): JsonObject {
+  return { type: 'redacted_thinking', data }
 }
 
 /** The visible text of a thought. */

@@ -1,9 +1,10 @@
 import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
-import type { Thought } from './thought.ts'
+import { callThought, type Thought } from './thought.ts'
 
 /** A stream whose client and provider speak different formats: read in the one, written in the other. */
 export class TranslatedStream implements RelayStream, MessageSink {
@@ -84,9 +85,11 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.writer.refusal(piece)
   }
 
-  toolCall(index: number, id: string, name: string): void {
+  toolCall(index: number, id: string, name: string, extra: JsonObject | null = null): void {
     this.output(name)
     this.calls++
+    const thought = callThought(extra)
+    if (thought !== null) this.thoughtEnds?.(thought)
     this.writer.toolCall(index, id, name)
   }
 

@@ -8,8 +8,8 @@ export interface Turn {
   readonly reasoning?: string
   /** Thinking that providers of the Anthropic dialect do not show. */
   readonly redacted?: string
-  /** With the arguments as JSON text. */
-  readonly calls?: readonly { readonly name: string; readonly arguments: string }[]
+  /** With the arguments as JSON text, and a member that providers of the OpenAI dialect want back. */
+  readonly calls?: readonly { readonly name: string; readonly arguments: string; readonly extra?: object }[]
   /** Tokens of the prompt that the provider bills; TURN_USAGE when absent. */
   readonly promptTokens?: number
   /** An error in place of an answer. */
@@ -99,7 +99,13 @@ function chatEvents({ text, reasoning, calls = [], promptTokens = TURN_USAGE.pro
     total_tokens: promptTokens + TURN_USAGE.completion,
   }
   const finish = calls.length > 0 ? 'tool_calls' : 'stop'
-  const made = calls.map((call, index) => ({ index, id: `call_${n}_${index}`, type: 'function', function: call }))
+  const made = calls.map(({ extra, ...said }, index) => ({
+    index,
+    id: `call_${n}_${index}`,
+    type: 'function',
+    function: said,
+    ...(extra !== undefined && { extra_content: extra }),
+  }))
   const head = { id: 'up', created: 1, model: 'm' }
   const chunk = (delta: object, end: string | null) => ({
     ...head,

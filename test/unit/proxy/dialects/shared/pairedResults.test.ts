@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject } from '../../../../contract/std/jsonObject.ts'
-import { pairedBlocks } from '../../../../proxy/dialects/anthropic/pairedBlocks.ts'
-import { NO_RESULT, pairedResults } from '../../../../proxy/dialects/shared/pairedResults.ts'
+import type { JsonObject } from '../../../../../contract/std/jsonObject.ts'
+import { pairedBlocks } from '../../../../../proxy/dialects/anthropic/pairedBlocks.ts'
+import { NO_RESULT, pairedResults } from '../../../../../proxy/dialects/shared/pairedResults.ts'
 
 const sizeOf = () => ({ textBytes: 0, messages: 0, images: 0 })
 const id = fc.constantFrom('a', 'b', 'c', 'd')
