@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { NO_RESULT } from '../shared/pairedResults.ts'
+import { noResult } from '../shared/pairedResults.ts'
 import { NOTHING_SAID } from './anthropicMessages.ts'
 import { isCall } from './callBlocks.ts'
 
@@ -15,11 +15,11 @@ const NOBODY: JsonObject = { role: 'user', content: [] }
 export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize): JsonObject[] {
   const paired: JsonObject[] = []
   /** The ids of calls of the assistant's turn that have no result yet. */
-  let open: unknown[] = []
+  let open: string[] = []
   for (const [i, message] of messages.entries()) {
     const { role, content } = message
     const blocks = Array.isArray(content) ? (content as JsonObject[]) : []
-    if (role === 'assistant') open.push(...blocks.filter(isCall).map(({ id }) => id))
+    if (role === 'assistant') open.push(...blocks.filter(isCall).map(({ id }) => String(id)))
     const own = role === 'user' && blocks.some(isResult) ? { ...message, content: answered(blocks, open) } : message
     const isTurnEnd = role !== 'assistant' && (messages[i + 1]?.['role'] ?? 'assistant') === 'assistant'
     if (!isTurnEnd || open.length === 0) {
@@ -35,10 +35,10 @@ export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize):
 }
 
 /** The blocks of the user, with what no open call has asked for as said by the user. Takes the ids of the results off `open`. */
-function answered(blocks: readonly JsonObject[], open: unknown[]): JsonObject[] {
+function answered(blocks: readonly JsonObject[], open: string[]): JsonObject[] {
   const kept = blocks.flatMap((block) => {
     if (!isResult(block)) return [block]
-    const place = open.indexOf(block['tool_use_id'])
+    const place = open.indexOf(String(block['tool_use_id']))
     if (place < 0) return contentOf(block)
     open.splice(place, 1)
     return [block]
@@ -46,9 +46,8 @@ function answered(blocks: readonly JsonObject[], open: unknown[]): JsonObject[] 
   return kept.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : kept
 }
 
-function withMissing(message: JsonObject, open: readonly unknown[], size: PromptSize): JsonObject {
-  size.textBytes += open.length * NO_RESULT.length
-  const missing = open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: NO_RESULT }))
+function withMissing(message: JsonObject, open: readonly string[], size: PromptSize): JsonObject {
+  const missing = open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) }))
   const blocks = contentOf(message)
   return {
     ...message,

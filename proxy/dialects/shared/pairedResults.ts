@@ -1,8 +1,13 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
-/** The result of a call that nobody has answered. */
-export const NO_RESULT = 'There is no result.'
+const NO_RESULT = 'There is no result.'
+
+/** The result of a call that nobody has answered, measured. @param id of the call, which is sent once more with it */
+export function noResult(id: string, size: PromptSize): string {
+  size.textBytes += Buffer.byteLength(id) + NO_RESULT.length
+  return NO_RESULT
+}
 
 /** A message of the assistant with calls, and the results that a conversation has for them. */
 interface Asking {
@@ -49,8 +54,7 @@ function takeResult(result: JsonObject, byId: ReadonlyMap<string, Asking>, newes
 
 function missing({ open }: Asking, size: PromptSize): JsonObject[] {
   size.messages += open.length
-  size.textBytes += open.length * NO_RESULT.length
-  return open.map((id) => ({ role: 'tool', tool_call_id: id, content: NO_RESULT }))
+  return open.map((id) => ({ role: 'tool', tool_call_id: id, content: noResult(id, size) }))
 }
 
 function callsOf({ role, tool_calls: calls }: JsonObject): readonly JsonObject[] {

@@ -75,9 +75,9 @@ for (const [name, extra] of HIDDEN) {
 const MISTYPED: [string, Record<string, unknown>, string][] = [
   ['function_call', { function_call: { name: 'f', arguments: MEGABYTE } }, 'messages[0].function_call'],
   [
-    'arguments as an object',
-    { tool_calls: [{ id: 'c', function: { name: 'f', arguments: { a: MEGABYTE } } }] },
-    'messages[0].tool_calls.function.arguments',
+    'a name that is an object',
+    { tool_calls: [{ id: 'c', function: { name: { a: MEGABYTE } } }] },
+    'messages[0].tool_calls.function.name',
   ],
   ['reasoning_content as an array', { reasoning_content: [MEGABYTE] }, 'messages[0].reasoning_content'],
   ['refusal as an object', { refusal: { a: MEGABYTE } }, 'messages[0].refusal'],
@@ -100,9 +100,17 @@ test('every text of a message is covered by the hold', async () => {
   const text = 'a'.repeat(2_000)
   const calls = [{ id: text, type: 'function', function: { name: text, arguments: text } }]
   assert.equal(await held({ reasoning_content: text }), bare + 1_000_000)
-  // Some providers are sent a definition of each tool that a history calls: its name once more, and an empty schema.
+  // Some providers are sent a definition of each tool that a history calls: its name once more, and an empty schema. A call
+  // without a result gets one, which has its id once more.
   const called = await held({ tool_calls: calls })
-  assert.ok(called > bare + 4_000_000 && called < bare + 4_100_000, `${called} units are held`)
+  assert.ok(called > bare + 5_000_000 && called < bare + 5_100_000, `${called} units are held`)
+  const plain = { id: 'c', function: { name: 'f', arguments: '' } }
+  const [least, asObject, extra] = await Promise.all([
+    held({ tool_calls: [plain] }),
+    held({ tool_calls: [{ ...plain, function: { name: 'f', arguments: { text } } }] }),
+    held({ tool_calls: [{ ...plain, extra_content: { text } }] }),
+  ])
+  for (const more of [asObject, extra]) assert.ok(more > least + 1_000_000 && more < least + 1_100_000, `${more} units`)
 })
 
 test('deeply nested JSON is rejected, from clients and from providers', async () => {

@@ -80,11 +80,11 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
   ['17 images', { input: images(17) }, 400, 'too_many_images', 'input'],
   ['a call without an id', { input: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 400, null],
   [
-    'a call with an object for arguments',
-    { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }] },
+    'a call with an object for its name',
+    { input: [{ type: 'function_call', call_id: 'c', name: {}, arguments: '{}' }] },
     400,
     null,
-    'input[0].arguments',
+    'input[0].name',
   ],
   [
     'an output of a number',

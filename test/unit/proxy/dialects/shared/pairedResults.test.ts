@@ -5,9 +5,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject } from '../../../../../contract/std/jsonObject.ts'
 import { pairedBlocks } from '../../../../../proxy/dialects/anthropic/pairedBlocks.ts'
-import { NO_RESULT, pairedResults } from '../../../../../proxy/dialects/shared/pairedResults.ts'
+import { pairedResults } from '../../../../../proxy/dialects/shared/pairedResults.ts'
 
+const NO_RESULT = 'There is no result.'
 const sizeOf = () => ({ textBytes: 0, messages: 0, images: 0 })
+/** The text, and the id of a call. */
+const ADDED_BYTES = NO_RESULT.length + 1
 const id = fc.constantFrom('a', 'b', 'c', 'd')
 const words = fc.string({ minLength: 1, maxLength: 4 })
 const sorted = (texts: readonly unknown[]): string[] => texts.map(String).sort()
@@ -48,7 +51,7 @@ test('a chat with any calls and results', () => {
         sorted([...messages.map(({ content }) => content), ...added.map(() => NO_RESULT)]),
         sorted(paired.map(({ content }) => content)),
       )
-      assert.deepEqual(size, { textBytes: added.length * NO_RESULT.length, messages: added.length, images: 0 })
+      assert.deepEqual(size, { textBytes: added.length * ADDED_BYTES, messages: added.length, images: 0 })
       assert.deepEqual(pairedResults(paired, sizeOf()), paired)
     }),
     { numRuns: 2_000 },
@@ -101,7 +104,7 @@ test('messages of blocks with any calls and results', () => {
       assert.deepEqual(asked, [])
       const added = blocksIn(paired, 'user', 'tool_result').filter(({ content }) => content === NO_RESULT)
       assert.deepEqual(sorted([...saidIn(messages), ...added.map(() => NO_RESULT)]), sorted(saidIn(paired)))
-      assert.equal(size.textBytes, added.length * NO_RESULT.length)
+      assert.equal(size.textBytes, added.length * ADDED_BYTES)
       assert.deepEqual(pairedBlocks(paired, sizeOf()), paired)
     }),
     { numRuns: 2_000 },
