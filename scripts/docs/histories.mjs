@@ -19,15 +19,13 @@ export function historiesPage() {
     'read: the provider gets it in its own form. text: it becomes a text. join: its tool joins those of the request. skip: it is left out. note: in the newest message of the user it is refused; elsewhere a note such as `[video left out]` takes its place, or nothing in a message of the assistant.',
     kinds(BLOCK_KINDS, UNKNOWN_BLOCK),
     'A message that holds a tool result counts as no newest message, because no user is there to take anything back.',
+    '## Parts of `/v1/chat/completions`',
+    'Parts of type text, image_url, file and refusal are read, and those of type input_text and output_text as text. Any other part of a message of the assistant is left out; elsewhere a note such as `[input_audio left out]` takes its place, but for the newest message of the user and those after it, and instructions, where it is refused.',
     '## What providers of the Anthropic format refuse',
     'From the clients of every format: texts of nothing but white space are left out, and white space at the end of an answer that is to be continued is too. A history with calls whose request offers no tools gets the least definitions of the tools that it names, at most 128, with `tool_choice` none; the hold covers them.',
-    '',
     '## Calls and their results',
-    '',
     'Providers of every format refuse a history in which a call has no result, or a result no call. Clients that were stopped amid a call, or have cut the beginning of their history, send such a history with every further request. So each call has exactly one result when it goes to a provider, directly after the message that makes it: a missing result becomes the text `There is no result.`, and a result without a call, or a second one, is said by the user. A result without an id answers the first call before it that is open.',
-    '',
     'Clients of chat may also send calls without an id, arguments and results as JSON in place of text, empty lists of calls, tools in the form of Responses or Messages, and `any` as `tool_choice`. A turn of the assistant in which nothing is said is left out.',
-    '',
     'Some providers want a member of a call back: Gemini refuses a call without the signature in its `extra_content`. Clients of chat get that member in the call. Clients of Messages get it in a block of type `redacted_thinking`, and clients of Responses that ask for `reasoning.encrypted_content` in a reasoning item, which they send back as they are. Only providers with `extra_content` in their `extra_members` get it.',
   ])
 }

@@ -11,12 +11,39 @@ const f = { name: 'f', arguments: '{"a":1}' }
 const call = { id: 't1', type: 'function', function: f }
 const asking = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
 const answer = (id: string, content: unknown = 'x') => ({ role: 'tool', content, tool_call_id: id })
+const part = (type: string, text: string) => ({ type, text })
 const missing = { role: 'tool', tool_call_id: 't1', content: 'There is no result.' }
 const signed = { ...call, extra_content: { google: { thought_signature: 'c2lnbmVk' } } }
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
 
 /** The messages of a chat, and those that a provider of the same format gets. */
 const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sent: readonly object[]])[] = [
+  [
+    'parts of the assistant that have no price',
+    [
+      { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, part('output_text', 'a')] },
+      said,
+    ],
+    [{ role: 'assistant', content: [part('text', 'a')] }, said],
+  ],
+  [
+    'parts of the assistant that all have no price',
+    [said, { role: 'assistant', content: [{ type: 'reasoning', text: 'hm' }] }, said],
+    [said, said],
+  ],
+  [
+    'parts of an older turn of the user that have no price',
+    [
+      { role: 'user', content: [part('input_text', 'a'), { type: 'input_audio', input_audio: { data: 'AAAA' } }] },
+      said,
+    ],
+    [{ role: 'user', content: [part('text', 'a'), part('text', '[input_audio left out]')] }, said],
+  ],
+  [
+    'parts of a result that have no price',
+    [said, asking(call), answer('t1', [{ type: 'resource', uri: 'x' }])],
+    [said, asking(call), answer('t1', [part('text', '[resource left out]')])],
+  ],
   [
     'an empty list of calls',
     [{ role: 'assistant', content: 'a', tool_calls: [] }, said],

@@ -2,31 +2,47 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
-import { textOfDataUrl } from '../shared/leftOut.ts'
+import { leftOut, textOfDataUrl } from '../shared/leftOut.ts'
 import { readPdfPart } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 
 /** The detail in which a model reads an image. */
 export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
 
+/** The treatment of parts that have no price: an error, nothing, or a note in their place. */
+export type Unpriced = 'refuse' | 'skip' | 'note'
+
 /**
- * Checks and measures the parts of a message's content. Other kinds of parts are rejected, because they have no price.
+ * Checks and measures the parts of a message's content.
+ * @param unpriced what becomes of parts of other kinds than the priced ones
  * @throws GatewayError 400 with the part at fault
  */
-export function readParts(parts: readonly unknown[], field: string, size: PromptSize): JsonObject[] {
-  return parts.map((part, i) => {
+export function readParts(
+  parts: readonly unknown[],
+  field: string,
+  size: PromptSize,
+  unpriced: Unpriced,
+): JsonObject[] {
+  const read: JsonObject[] = []
+  for (const [i, part] of parts.entries()) {
     const name = `${field}.content[${i}]`
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
-    const clean = readPart(part, name, size)
+    const clean = readPart(part, name, size) ?? readUnpriced(part, name, size, unpriced)
+    if (clean === null) continue
     // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
     if (isJsonObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
-    return clean
-  })
+    read.push(clean)
+  }
+  return read
 }
 
-function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject {
+/** @returns null for a part that has no price */
+function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject | null {
   switch (part['type']) {
     case 'text':
+    // The names of Responses, which some clients use for both.
+    case 'input_text':
+    case 'output_text':
       return { type: 'text', text: readText(part['text'], `${name}.text`, size) }
     case 'refusal':
       return { type: 'refusal', refusal: readText(part['refusal'], `${name}.refusal`, size) }
@@ -36,8 +52,15 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
     case 'file':
       return readFile(part['file'], name, size)
     default:
-      throw invalidRequest(`${name}.type must be text, image_url or file; other parts are not priced.`, `${name}.type`)
+      return null
   }
+}
+
+function readUnpriced(part: JsonObject, name: string, size: PromptSize, unpriced: Unpriced): JsonObject | null {
+  if (unpriced === 'refuse') {
+    throw invalidRequest(`${name}.type must be text, image_url or file; other parts are not priced.`, `${name}.type`)
+  }
+  return unpriced === 'skip' ? null : { type: 'text', text: readText(leftOut(part['type']), name, size) }
 }
 
 /** A file that is a PDF, or one that is a text, which becomes a part of text. */

@@ -4,7 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
-import { readParts } from './parts.ts'
+import { readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -28,7 +28,8 @@ export function readMessages(
     throw invalidRequest(`messages may hold at most ${limits.messagesMax} entries.`, 'messages')
   }
   const size: PromptSize = { textBytes: 0, messages: value.length, images: 0, tools: 0, optionBytes: 0 }
-  const read = value.map((message: unknown, i) => readMessage(message, i, size))
+  const newest = value.findLastIndex((message: unknown) => isJsonObject(message) && message['role'] === 'user')
+  const read = value.map((message: unknown, i) => readMessage(message, i, size, i < newest))
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   const messages = read.some(isEmptyTurn) ? read.filter((message) => !isEmptyTurn(message)) : read
   return { messages: pairedResults(messages.length === 0 ? read : messages, size), size }
@@ -41,14 +42,15 @@ function isEmptyTurn(message: JsonObject): boolean {
   return true
 }
 
-function readMessage(message: unknown, place: number, size: PromptSize): JsonObject {
+/** @param isOld the user has said something since, and cannot take it back */
+function readMessage(message: unknown, place: number, size: PromptSize, isOld: boolean): JsonObject {
   const field = `messages[${place}]`
   if (!isJsonObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
   const role = message['role']
   if (typeof role !== 'string' || !ROLES.has(role)) {
     throw invalidRequest(`${field}.role must be system, developer, user, assistant or tool.`, `${field}.role`)
   }
-  const clean: JsonObject = { role, content: readContent(message['content'], role, field, size) }
+  const clean: JsonObject = { role, content: readContent(message['content'], role, field, size, isOld) }
   for (const name in message) {
     const value = message[name]
     if (name === 'role' || name === 'content' || value === null || value === undefined) continue
@@ -64,12 +66,21 @@ function readMessage(message: unknown, place: number, size: PromptSize): JsonObj
   return clean
 }
 
-function readContent(content: unknown, role: string, field: string, size: PromptSize): unknown {
+// A model does not have to see what it has written itself, and agents go on by themselves after a result.
+function unpricedOf(role: string, isOld: boolean): Unpriced {
+  if (role === 'assistant') return 'skip'
+  return role === 'tool' || (role === 'user' && isOld) ? 'note' : 'refuse'
+}
+
+function readContent(content: unknown, role: string, field: string, size: PromptSize, isOld: boolean): unknown {
   if (typeof content === 'string') {
     size.textBytes += Buffer.byteLength(content)
     return content
   }
-  if (Array.isArray(content)) return readParts(content, field, size)
+  if (Array.isArray(content)) {
+    const parts = readParts(content, field, size, unpricedOf(role, isOld))
+    return role === 'assistant' && parts.length === 0 ? null : parts
+  }
   // Tools answer with anything, and with nothing.
   if (role === 'tool') return jsonAsText(content ?? '', size)
   if (content !== undefined && content !== null) {
