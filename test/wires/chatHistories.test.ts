@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { chat } from '../support/clients/chatClient.ts'
+import { messages } from '../support/clients/messagesClient.ts'
+import { post } from '../support/clients/responsesClient.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -140,7 +142,11 @@ before(async () => {
         { id: 'plain', ...own },
         { id: 'signing', ...own, extra_members: ['extra_content'] },
       ],
-      models: ['plain', 'signing'].map((id) => ({ id: `test/${id}`, routes: [{ provider: id, model: 'm' }] })),
+      models: ['plain', 'signing'].map((id) => ({
+        id: `test/${id}`,
+        endpoints: ['chat', 'messages', 'responses'],
+        routes: [{ provider: id, model: 'm' }],
+      })),
     },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -183,4 +189,30 @@ describe('tools and choices of other formats', () => {
       assert.deepEqual({ tools: got['tools'], ...('tool_choice' in got && { tool_choice: got['tool_choice'] }) }, sent)
     })
   }
+})
+
+test('Responses with tools, a choice and an image in the form of a chat', async () => {
+  const content = [
+    part('text', 'a'),
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
+  ]
+  const body = { model: 'test/plain', input: [{ role: 'user', content }], tools: [tool], tool_choice: CHOSEN }
+  const reply = await post(stack.baseUrl, '/v1/responses', apiKey, body)
+  assert.equal(reply.status, 200, reply.text)
+  const { messages: sent, tools, tool_choice: choice } = provider.last.body
+  assert.deepEqual([sent, tools, choice], [[{ role: 'user', content }], [tool], CHOSEN])
+})
+
+test('Messages with the format of older packages and a result that is an object', async () => {
+  const use = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } }
+  const result = { type: 'tool_result', tool_use_id: 't1', content: { b: [2] } }
+  const reply = await messages(stack.baseUrl, apiKey, {
+    model: 'test/plain',
+    messages: [said, { role: 'assistant', content: [use] }, { role: 'user', content: [result] }],
+    output_format: { type: 'json_schema', schema: { type: 'object' } },
+  })
+  assert.equal(reply.status, 200, reply.text)
+  assert.deepEqual(provider.last.body['messages'], [said, asking(call), answer('t1', '{"b":[2]}')])
+  const format = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } }
+  assert.deepEqual(provider.last.body['response_format'], format)
 })

@@ -8,7 +8,7 @@ import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
-import { readText } from '../shared/text.ts'
+import { jsonAsText, readText } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind, textOf } from './blockKinds.ts'
@@ -201,7 +201,9 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
     tool_use_id: callId(readText(block['tool_use_id'], `${field}.tool_use_id`, reading.size)),
   }
   const { content } = block
-  if (isGiven(content)) {
+  if (isGiven(content) && typeof content !== 'string' && !Array.isArray(content)) {
+    clean['content'] = jsonAsText(content, reading.size)
+  } else if (isGiven(content)) {
     const read = readBlocks(content, RESULT_BLOCKS, `${field}.content`, { ...reading, newest: false })
     if (isBlank(read)) reading.size.rewritten = true
     else if (read.length > 0) clean['content'] = read

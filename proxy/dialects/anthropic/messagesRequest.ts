@@ -108,7 +108,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
   Object.assign(native, readTools(body, joined, prompt, limits), readSampling(body, prompt, limits))
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
-    output_config: readOutputConfig(body['output_config'], prompt),
+    output_config: readOutputConfig(body, prompt),
     metadata: readMetadata(body['metadata'], prompt, limits),
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }

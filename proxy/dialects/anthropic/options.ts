@@ -91,10 +91,12 @@ export function readThinking(thinking: unknown, maxTokens: number | null): JsonO
  * The member `output_config`: the effort, and the schema of the answer.
  * @throws GatewayError 400
  */
-export function readOutputConfig(config: unknown, size: PromptSize): JsonObject | null {
+export function readOutputConfig(body: JsonObject, size: PromptSize): JsonObject | null {
+  const config = body['output_config'] ?? (isGiven(body['output_format']) ? {} : null)
   if (!isGiven(config)) return null
   if (!isJsonObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
-  const { format } = config
+  // Older packages have the format next to the configuration.
+  const format = config['format'] ?? body['output_format']
   const clean: JsonObject = {}
   const effort = readWord(config['effort'], 'output_config.effort')
   if (effort !== null) {

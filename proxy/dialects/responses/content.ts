@@ -53,8 +53,10 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
         refusal += readText(part['refusal'], `${name}.refusal`, size)
         break
       case 'input_image':
+      // The form of a chat, which some clients use for both.
+      case 'image_url':
         size.images++
-        chat.push({ type: 'image_url', image_url: readImage(part, name, size) })
+        chat.push({ type: 'image_url', image_url: readImage(flatImage(part), name, size) })
         break
       default: {
         const pdf = part['type'] === 'input_file' ? readPdfPart(part, name, size) : null
@@ -77,6 +79,11 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
 }
 
 const KINDS = 'input_text, input_image, output_text, refusal, or input_file with the data URL of a PDF or a text'
+
+function flatImage(part: JsonObject): JsonObject {
+  const { image_url: image } = part
+  return isJsonObject(image) ? { ...part, image_url: image['url'], detail: image['detail'] } : part
+}
 
 function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
   const { image_url: sent, detail } = part

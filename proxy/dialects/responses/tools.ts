@@ -41,8 +41,14 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
 
 function readAll(tools: unknown, param: string, limits: DialectLimits): readonly FunctionTool[] {
   const listed = toolList(tools, '{type: "function", name, ...}', limits, param)
-  const read = listed.flatMap((tool, i) => readTool(tool, `${param}[${i}]`))
+  const read = listed.flatMap((tool, i) => readTool(flat(tool), `${param}[${i}]`))
   return boundedTools(read, limits, param)
+}
+
+/** A tool or a choice in the form of a chat, which some clients use for both, in that of this format. */
+function flat(tool: unknown): unknown {
+  if (!isJsonObject(tool) || !isJsonObject(tool['function']) || isGiven(tool['name'])) return tool
+  return { ...tool['function'], type: tool['type'] }
 }
 
 interface Choice {
@@ -51,7 +57,8 @@ interface Choice {
   readonly functions: readonly FunctionTool[]
 }
 
-function readChoice(choice: unknown, functions: readonly FunctionTool[]): Choice {
+function readChoice(given: unknown, functions: readonly FunctionTool[]): Choice {
+  const choice = flat(given)
   if (!isGiven(choice)) return { forward: null, echo: 'auto', functions }
   if (MODES.has(choice)) {
     if (choice === 'required') checkSome(functions)
