@@ -14,6 +14,7 @@ const call = { id: 't1', type: 'function', function: f }
 const asking = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
 const answer = (id: string, content: unknown = 'x') => ({ role: 'tool', content, tool_call_id: id })
 const part = (type: string, text: string) => ({ type, text })
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 const missing = { role: 'tool', tool_call_id: 't1', content: 'There is no result.' }
 const signed = { ...call, extra_content: { google: { thought_signature: 'c2lnbmVk' } } }
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
@@ -40,6 +41,26 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
       said,
     ],
     [{ role: 'user', content: [part('text', 'a'), part('text', '[input_audio left out]')] }, said],
+  ],
+  [
+    'an image in a result',
+    [asking(call, { ...call, id: 't2' }), answer('t1', [part('text', 'a'), image]), answer('t2', [image])],
+    [
+      asking(call, { ...call, id: 't2' }),
+      answer('t1', [part('text', 'a')]),
+      answer('t2', ''),
+      { role: 'user', content: [image, image] },
+    ],
+  ],
+  [
+    'an image in a result, before a text of the user',
+    [asking(call), answer('t1', [image]), said],
+    [asking(call), answer('t1', ''), { role: 'user', content: [image, part('text', 'go on')] }],
+  ],
+  [
+    'an image in a result, before a message of the assistant',
+    [asking(call), answer('t1', [image]), { role: 'assistant', content: 'a' }, said],
+    [asking(call), answer('t1', ''), { role: 'user', content: [image] }, { role: 'assistant', content: 'a' }, said],
   ],
   [
     'parts of a result that have no price',

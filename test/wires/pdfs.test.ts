@@ -198,7 +198,7 @@ describe('PDFs in other places', () => {
     ])
   })
 
-  test('the output of a function has it at a provider of the Anthropic dialect, and a note at another', async () => {
+  test('the output of a function has it at a provider of the Anthropic dialect, and the user shows it to another', async () => {
     const input = [
       { role: 'user', content: 'go' },
       { type: 'function_call', call_id: 't1', name: 'f', arguments: '{}' },
@@ -209,11 +209,13 @@ describe('PDFs in other places', () => {
       { type: 'tool_result', tool_use_id: 't1', content: [documentOf(SHORT, { title: 'document.pdf' })] },
     ])
     await asked('/v1/responses', 'test/openai-pdf', { input })
-    assert.deepEqual((provider.last.body['messages'] as object[])[2], {
-      role: 'tool',
-      tool_call_id: 't1',
-      content: '[input_file left out]',
-    })
+    const sent = (provider.last.body['messages'] as Sent[]).slice(2)
+    assert.deepEqual(sent[0], { role: 'tool', tool_call_id: 't1', content: '' })
+    const shown = sent.slice(1) as readonly { role?: string; content: readonly { type?: string }[] }[]
+    assert.deepEqual(
+      shown.map(({ role, content }) => [role, content.map(({ type }) => type)]),
+      [['user', ['file']]],
+    )
   })
 
   test('a text file of a chat becomes a text', async () => {

@@ -1,6 +1,7 @@
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { hasMedia } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
@@ -9,10 +10,12 @@ import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 import { withoutCallMembers } from './promptCalls.ts'
+import { shownResults } from './shownResults.ts'
 
 // Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
 const STREAMED_BARE = '"stream":true,'
+const NOTHING: readonly string[] = []
 
 /** A path of providers of the OpenAI dialect. */
 interface OpenaiPath {
@@ -34,21 +37,20 @@ export function printOpenai(
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const read = cut?.marked() ?? request
-  const taken = (read.prompt.pdfs ?? 0) === 0 ? read.forward : withPdfsOf(read.forward, pdfTokens > 0)
-  const isPlain = read.prompt.callMembers !== true || form?.extra.includes(CALL_MEMBER) === true
-  const whole = isPlain ? taken : { ...taken, messages: withoutCallMembers(messagesIn(taken)) }
+  const whole = takenBy(read, form?.extra ?? NOTHING, pdfTokens > 0)
   const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
 }
 
-// Providers of this dialect read files of users alone.
-function withPdfsOf(forward: JsonObject, areTaken: boolean): JsonObject {
-  return { ...forward, messages: withoutPdfs(messagesIn(forward), (role) => areTaken && role === 'user') }
-}
-
-function messagesIn(forward: JsonObject): readonly JsonObject[] {
-  return forward['messages'] as readonly JsonObject[]
+/** The body with those parts and members of its messages that a provider takes. @param extra members beyond the usual ones */
+function takenBy({ prompt, forward }: ChatRequest, extra: readonly string[], takesPdfs: boolean): JsonObject {
+  const lacksMember = prompt.callMembers === true && !extra.includes(CALL_MEMBER)
+  if (!hasMedia(prompt) && !lacksMember) return forward
+  const shown = shownResults(forward['messages'] as readonly JsonObject[])
+  // Providers of this dialect read files of users alone.
+  const read = (prompt.pdfs ?? 0) === 0 ? shown : withoutPdfs(shown, (role) => takesPdfs && role === 'user')
+  return { ...forward, messages: lacksMember ? withoutCallMembers(read) : read }
 }
 
 /** Builds requests to providers of the OpenAI dialect; everything but the model's name is built once per request. */
