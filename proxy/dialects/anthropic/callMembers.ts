@@ -16,6 +16,11 @@ export class CallMembers {
     this.bound = bound
   }
 
+  /** A message begins: a member without a call after it in its own message is of none. */
+  begin(): void {
+    this.pending = null
+  }
+
   /** @returns whether the data of a block is the member of a call */
   take(data: unknown, size: PromptSize): boolean {
     const thought = unpackThought(data, this.bound)

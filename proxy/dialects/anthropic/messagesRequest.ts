@@ -153,6 +153,7 @@ function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: Dia
       throw invalidRequest(`${field}.role must be user, assistant or system.`, `${field}.role`)
     }
     const reading = { ...into, newest: i === newest && !holdsResult(sent) }
+    into.members.begin()
     const content = readContent(sent, role, `${field}.content`, reading)
     if (content.length > 0)
       messages.push({ role, content: typeof content === 'string' ? content : resultsFirst(content) })

@@ -111,6 +111,7 @@ class InputReader {
       this.messages.push({ role, content: content.chat })
       // Nothing was said after it.
       this.pending = []
+      this.member = null
     } else if (content.images === 0) this.addSaid(content)
     else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
   }

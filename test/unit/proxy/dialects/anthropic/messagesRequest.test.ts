@@ -5,6 +5,7 @@ import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import { messagesText } from '../../../../../proxy/dialects/anthropic/cacheControl.ts'
 import { type MessagesRequest, readMessagesRequest } from '../../../../../proxy/dialects/anthropic/messagesRequest.ts'
 import { nativeBody } from '../../../../../proxy/dialects/anthropic/native.ts'
+import { packThought } from '../../../../../proxy/dialects/shared/thought.ts'
 import { limits } from '../../../../support/limits.ts'
 
 const USER = { role: 'user', content: 'hello' }
@@ -233,4 +234,29 @@ test('thinking without a signature is dropped, and so is a turn of only such thi
   const unsigned = { type: 'thinking', thinking: 'hm', signature: '' }
   const { native } = read({ messages: [USER, { role: 'assistant', content: [unsigned] }, USER] })
   assert.deepEqual(native['messages'], [USER, USER])
+})
+
+test('the member of a call belongs to the next call of its message, and goes to no provider of the format', () => {
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'get', input: {} })
+  const packed = (said: string) => {
+    const data = packThought({ type: 'call_member', member: { said } }, limits)
+    return { type: 'redacted_thinking', data }
+  }
+  const turn = (...content: object[]) => ({ role: 'assistant', content })
+  const foreign = { type: 'redacted_thinking', data: 'of another' }
+  const { native, forward, prompt } = read({
+    messages: [
+      USER,
+      turn(packed('lost'), { type: 'text', text: 'a' }),
+      USER,
+      turn(foreign, packed('one'), use('a'), use('b'), packed('three'), use('c')),
+    ],
+  })
+  const chat = forward['messages'] as readonly { readonly tool_calls?: readonly Record<string, unknown>[] }[]
+  const members = chat.flatMap(({ tool_calls: calls = [] }) => calls.map(({ extra_content: member }) => member))
+  assert.deepEqual(members, [{ said: 'one' }, undefined, { said: 'three' }])
+  const sent = native['messages'] as readonly { readonly content: unknown }[]
+  assert.deepEqual(sent[1]?.content, [{ type: 'text', text: 'a' }])
+  assert.deepEqual(sent[3]?.content, [foreign, use('a'), use('b'), use('c')])
+  assert.ok(prompt.rewritten && prompt.callMembers)
 })
