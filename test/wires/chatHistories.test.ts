@@ -15,6 +15,8 @@ const asking = (...calls: object[]) => ({ role: 'assistant', content: null, tool
 const answer = (id: string, content: unknown = 'x') => ({ role: 'tool', content, tool_call_id: id })
 const part = (type: string, text: string) => ({ type, text })
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: { a: 1 } })
+const result = (id: string, content: unknown) => ({ type: 'tool_result', tool_use_id: id, content })
 const missing = { role: 'tool', tool_call_id: 't1', content: 'There is no result.' }
 const signed = { ...call, extra_content: { google: { thought_signature: 'c2lnbmVk' } } }
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
@@ -41,6 +43,40 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
       said,
     ],
     [{ role: 'user', content: [part('text', 'a'), part('text', '[input_audio left out]')] }, said],
+  ],
+  [
+    'calls and results as blocks',
+    [
+      said,
+      { role: 'assistant', content: [part('text', 'a'), use('t1'), use('t2')] },
+      { role: 'user', content: [result('t1', 'x'), result('t2', [part('text', 'y')]), part('text', 'go on')] },
+    ],
+    [
+      said,
+      { ...asking(call, { ...call, id: 't2' }), content: [part('text', 'a')] },
+      answer('t1'),
+      answer('t2', [part('text', 'y')]),
+      { role: 'user', content: [part('text', 'go on')] },
+    ],
+  ],
+  [
+    'a call and a result alone as blocks',
+    [
+      { role: 'assistant', content: [use('t1')] },
+      { role: 'user', content: [result('t1', 'x')] },
+    ],
+    [asking(call), answer('t1')],
+  ],
+  [
+    'an image as a block, in a result',
+    [
+      asking(call),
+      {
+        role: 'user',
+        content: [result('t1', [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }])],
+      },
+    ],
+    [asking(call), answer('t1', ''), { role: 'user', content: [image] }],
   ],
   [
     'an image in a result',
@@ -193,6 +229,18 @@ describe('histories of chats', () => {
       assert.deepEqual((await sentFor({ messages })).body['messages'], sent)
     })
   }
+
+  test('an image as a block has all its data, however large', async () => {
+    for (const bytes of [3_000, 200_000, 3_000_000]) {
+      const data = Buffer.alloc(bytes, 'image').toString('base64')
+      const content = [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data } }, part('text', 'a')]
+      const { messages: sent } = (await sentFor({ messages: [{ role: 'user', content }] })).body
+      const url = `data:image/png;base64,${data}`
+      assert.deepEqual(sent, [
+        { role: 'user', content: [{ type: 'image_url', image_url: { url } }, part('text', 'a')] },
+      ])
+    }
+  })
 
   test('the signature of a call goes to the providers that want it back, and the others are spared it', async () => {
     const messages = [asking(signed), answer('t1')]

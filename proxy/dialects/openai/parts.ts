@@ -51,6 +51,8 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
       return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`, size) }
     case 'file':
       return readFile(part['file'], name, size)
+    case 'image':
+      return readBlockImage(part['source'], `${name}.source`, size)
     default:
       return null
   }
@@ -78,6 +80,17 @@ function readFile(file: unknown, name: string, size: PromptSize): JsonObject {
   }
   size.rewritten = true
   return { type: 'text', text: readText(text, `${name}.file.file_data`, size) }
+}
+
+/** An image as Messages have it, which some clients send for both. @returns null for one that is stored elsewhere */
+function readBlockImage(source: unknown, field: string, size: PromptSize): JsonObject | null {
+  const { type, media_type: mediaType, data, url } = isJsonObject(source) ? source : {}
+  const isInline = type === 'base64' && typeof mediaType === 'string' && typeof data === 'string'
+  if (!isInline && type !== 'url') return null
+  size.images++
+  // The data goes on in another string than it came in.
+  size.rewritten = true
+  return { type: 'image_url', image_url: readImage(isInline ? `data:${mediaType};base64,${data}` : url, field, size) }
 }
 
 function readImage(image: unknown, field: string, size: PromptSize): JsonObject {
