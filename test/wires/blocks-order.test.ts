@@ -112,6 +112,11 @@ const NATIVE: readonly (readonly [title: string, sent: readonly object[], got: r
     [assistant(use), user(toolResult), assistant(text('b')), user(toolResult)],
     [assistant(use), user(toolResult), assistant(text('b')), user(text('x'))],
   ],
+  [
+    'a result without a call before one with its call',
+    [assistant(use), user({ ...toolResult, tool_use_id: 't9' }, toolResult)],
+    [assistant(use), user(toolResult, text('x'))],
+  ],
   ['an empty result without a call', [user({ type: 'tool_result', tool_use_id: 't1' })], [user(text('...'))]],
   ['a result twice', [assistant(use), user(toolResult, toolResult)], [assistant(use), user(toolResult, text('x'))]],
   [

@@ -11,7 +11,6 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
-import { resultsFirst } from './anthropicMessages.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { CallMembers } from './callMembers.ts'
@@ -155,8 +154,7 @@ function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: Dia
     const reading = { ...into, newest: i === newest && !holdsResult(sent) }
     into.members.begin()
     const content = readContent(sent, role, `${field}.content`, reading)
-    if (content.length > 0)
-      messages.push({ role, content: typeof content === 'string' ? content : resultsFirst(content) })
+    if (content.length > 0) messages.push({ role, content })
     else if (role !== 'assistant' && isEmpty(sent))
       throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { noResult } from '../shared/pairedResults.ts'
-import { NOTHING_SAID } from './anthropicMessages.ts'
+import { NOTHING_SAID, resultsFirst } from './anthropicMessages.ts'
 import { isCall } from './callBlocks.ts'
 
 /** A turn of the user in which nothing else is said. */
@@ -43,16 +43,12 @@ function answered(blocks: readonly JsonObject[], open: string[]): JsonObject[] {
     open.splice(place, 1)
     return [block]
   })
-  return kept.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : kept
+  return kept.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : resultsFirst(kept)
 }
 
 function withMissing(message: JsonObject, open: readonly string[], size: PromptSize): JsonObject {
   const missing = open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) }))
-  const blocks = contentOf(message)
-  return {
-    ...message,
-    content: [...blocks.filter(isResult), ...missing, ...blocks.filter((block) => !isResult(block))],
-  }
+  return { ...message, content: resultsFirst([...contentOf(message), ...missing]) }
 }
 
 function contentOf({ content }: JsonObject): JsonObject[] {
