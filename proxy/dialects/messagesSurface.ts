@@ -13,7 +13,7 @@ import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
 import type { PackBound } from './shared/packed.ts'
-import { callThought, packThought, redactedThinking } from './shared/thought.ts'
+import { callThought, packedBlock } from './shared/thought.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
 
 const openaiForMessages: ProviderSide = {
@@ -61,14 +61,12 @@ function contentOf(
   const blocks: JsonObject[] = []
   if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: '' })
   if (text + refusal !== '') blocks.push({ type: 'text', text: text + refusal })
-  return [...blocks, ...toolCalls.flatMap((call) => [...kept(call, bound), toolUse(call, tools)])]
-}
-
-/** The block with the member of a call that the client sends back for the provider. */
-function kept({ extra }: ToolCall, bound: PackBound): JsonObject[] {
-  const thought = callThought(extra)
-  const data = thought === null ? '' : packThought(thought, bound)
-  return data === '' ? [] : [redactedThinking(data)]
+  for (const call of toolCalls) {
+    const member = packedBlock(callThought(call.extra), bound)
+    if (member !== null) blocks.push(member)
+    blocks.push(toolUse(call, tools))
+  }
+  return blocks
 }
 
 function toolUse({ id, name, arguments: text }: ToolCall, tools: readonly ClientTool[] | undefined): JsonObject {

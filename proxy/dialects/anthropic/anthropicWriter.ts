@@ -4,7 +4,7 @@ import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
-import { packThought, redactedThinking, type Thought } from '../shared/thought.ts'
+import { packedBlock, type Thought } from '../shared/thought.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { stopReasonOf } from './stopReasons.ts'
@@ -71,11 +71,9 @@ export class AnthropicWriter implements MessageWriter {
     this.add('thinking', { type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', piece)
   }
 
-  /** Clients send such a block back without looking into it. */
   thoughtEnds(thought: Thought): void {
-    const data = this.packBound === null ? '' : packThought(thought, this.packBound)
-    if (data === '') return
-    this.push({ start: redactedThinking(data), delta: '', member: '', call: -1, input: null, text: '' })
+    const start = this.packBound === null ? null : packedBlock(thought, this.packBound)
+    if (start !== null) this.push({ start, delta: '', member: '', call: -1, input: null, text: '' })
   }
 
   refusal(piece: string): void {

@@ -1,7 +1,6 @@
-import { jsonBytes } from '../../../contract/api/completion.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { PackBound } from '../shared/packed.ts'
-import { type CallThought, unpackThought } from '../shared/thought.ts'
+import { type CallThought, countMember, unpackThought } from '../shared/thought.ts'
 
 /**
  * The members of calls that a client sends back for the provider that wrote them, in blocks before the calls: providers of this
@@ -35,8 +34,7 @@ export class CallMembers {
   give(id: string, size: PromptSize): void {
     if (this.pending === null) return
     this.byId.set(id, this.pending)
-    size.callMembers = true
-    size.textBytes += jsonBytes(this.pending.member)
+    countMember(this.pending, size)
     this.pending = null
   }
 }

@@ -1,25 +1,33 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
+/** The blocks of Messages that a chat has as messages or members of their own, by the role whose content they are in. */
+const BLOCKS: ReadonlyMap<unknown, string> = new Map([
+  ['user', 'tool_result'],
+  ['assistant', 'tool_use'],
+])
+
 /**
  * A message of a chat with its tool calls and results as a chat has them: some agents, Cursor among them, send those of models
  * that they take for Claude as blocks of Messages.
- * @returns the message alone where it has no such blocks
+ * @returns null where it has no such blocks
  */
-export function chatMessagesOf(message: unknown): readonly unknown[] {
-  if (!isJsonObject(message) || !Array.isArray(message['content'])) return [message]
-  const { role, content } = message
-  const blocks = content
-    .filter(isJsonObject)
-    .filter(({ type }) => type === (role === 'user' ? 'tool_result' : 'tool_use'))
-  if (blocks.length === 0 || (role !== 'user' && role !== 'assistant')) return [message]
-  const others = content.filter((part) => !blocks.includes(part as JsonObject))
-  if (role === 'assistant') return [withCalls(message, blocks, others)]
-  const results = blocks.map(({ tool_use_id: id, content: said }) => ({
+export function messagesOfBlocks(message: unknown): readonly JsonObject[] | null {
+  if (!isJsonObject(message) || !Array.isArray(message['content'])) return null
+  const kind = BLOCKS.get(message['role'])
+  const blocks: JsonObject[] = []
+  const content: unknown[] = []
+  for (const part of message['content'] as unknown[]) {
+    if (kind !== undefined && isJsonObject(part) && part['type'] === kind) blocks.push(part)
+    else content.push(part)
+  }
+  if (blocks.length === 0) return null
+  if (kind === 'tool_use') return [withCalls(message, blocks, content)]
+  const results = blocks.map((block) => ({
     role: 'tool',
-    tool_call_id: id,
-    content: said,
+    tool_call_id: block['tool_use_id'],
+    content: block['content'],
   }))
-  return others.length === 0 ? results : [...results, { ...message, content: others }]
+  return content.length === 0 ? results : [...results, { ...message, content }]
 }
 
 function withCalls(message: JsonObject, uses: readonly JsonObject[], content: readonly unknown[]): JsonObject {

@@ -15,7 +15,6 @@ import { shownResults } from './shownResults.ts'
 // Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
 const STREAMED_BARE = '"stream":true,'
-const NOTHING: readonly string[] = []
 
 /** A path of providers of the OpenAI dialect. */
 interface OpenaiPath {
@@ -37,15 +36,15 @@ export function printOpenai(
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const read = cut?.marked() ?? request
-  const whole = takenBy(read, form?.extra ?? NOTHING, pdfTokens > 0)
+  const whole = takenBy(read, form, pdfTokens > 0)
   const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
 }
 
-/** The body with those parts and members of its messages that a provider takes. @param extra members beyond the usual ones */
-function takenBy({ prompt, forward }: ChatRequest, extra: readonly string[], takesPdfs: boolean): JsonObject {
-  const lacksMember = prompt.callMembers === true && !extra.includes(CALL_MEMBER)
+/** The body with those parts and members of its messages that a provider takes. */
+function takenBy({ prompt, forward }: ChatRequest, form: AskModel['form'], takesPdfs: boolean): JsonObject {
+  const lacksMember = prompt.callMembers === true && form?.extra.includes(CALL_MEMBER) !== true
   if (!hasMedia(prompt) && !lacksMember) return forward
   const shown = shownResults(forward['messages'] as readonly JsonObject[])
   // Providers of this dialect read files of users alone.

@@ -4,7 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
-import { chatMessagesOf } from './blockMessages.ts'
+import { messagesOfBlocks } from './blockMessages.ts'
 import { readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
 
@@ -28,11 +28,14 @@ export function readMessages(
   if (value.length > limits.messagesMax) {
     throw invalidRequest(`messages may hold at most ${limits.messagesMax} entries.`, 'messages')
   }
-  const size: PromptSize = { textBytes: 0, messages: value.length, images: 0, tools: 0, optionBytes: 0 }
+  const size: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
   const newest = value.findLastIndex((message: unknown) => isJsonObject(message) && message['role'] === 'user')
-  const read = value.flatMap((message: unknown, i) =>
-    chatMessagesOf(message).map((own) => readMessage(own, i, size, i < newest)),
-  )
+  const read: JsonObject[] = []
+  for (const [i, message] of value.entries()) {
+    const several = messagesOfBlocks(message)
+    if (several === null) read.push(readMessage(message, i, size, i < newest))
+    else for (const own of several) read.push(readMessage(own, i, size, i < newest))
+  }
   size.messages = read.length
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   const messages = read.some(isEmptyTurn) ? read.filter((message) => !isEmptyTurn(message)) : read

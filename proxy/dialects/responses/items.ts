@@ -129,8 +129,11 @@ class InputReader {
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
     const thought = unpackThought(item['encrypted_content'], this.limits)
-    if (thought?.type === 'call_member') this.member = thought
-    if (thought === null || thought.type === 'call_member') return
+    if (thought === null) return
+    if (thought.type === 'call_member') {
+      this.member = thought
+      return
+    }
     this.pending.push(thought)
     this.size.optionBytes = (this.size.optionBytes ?? 0) + jsonBytes(thought)
   }

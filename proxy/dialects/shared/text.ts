@@ -13,7 +13,8 @@ export function readText(value: unknown, field: string, size: PromptSize): strin
 
 /** A value that the model reads as a text, measured: the text itself, or the JSON of anything else. */
 export function jsonAsText(value: unknown, size: PromptSize): string {
-  if (typeof value === 'string') return readText(value, '', size)
-  size.rewritten = true
-  return readText(JSON.stringify(value), '', size)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (text !== value) size.rewritten = true
+  size.textBytes += Buffer.byteLength(text)
+  return text
 }

@@ -55,12 +55,23 @@ export function thoughtOf(block: JsonObject | null): BlockThought | null {
   return type === 'redacted_thinking' && isText(data) ? { type, data } : null
 }
 
+/** Counts a member that goes back to a provider in the prompt. */
+export function countMember({ member }: CallThought, size: PromptSize): void {
+  size.callMembers = true
+  size.textBytes += jsonBytes(member)
+}
+
 /** Puts the member that came before a call back into it, measured. @param call of a chat */
 export function giveBack(call: JsonObject, thought: CallThought | null, size: PromptSize): void {
   if (thought === null) return
-  size.callMembers = true
-  size.textBytes += jsonBytes(thought.member)
+  countMember(thought, size)
   call[CALL_MEMBER] = thought.member
+}
+
+/** A thought as a block that clients of Messages send back without looking into it; null for none, or one that is too long. */
+export function packedBlock(thought: Thought | null, bound: PackBound): JsonObject | null {
+  const data = thought === null ? '' : packThought(thought, bound)
+  return data === '' ? null : redactedThinking(data)
 }
 
 /** A block of a message whose data only its writer reads. */
