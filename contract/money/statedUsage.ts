@@ -30,17 +30,59 @@ export interface StatedUsage {
 }
 
 const DIGITS = /^[0-9]{1,15}$/
-// The spellings of OpenAI, of Anthropic, of the platforms that speak their formats, and of gateways built on the AI SDK.
-const PROMPT = ['prompt_tokens', 'input_tokens', 'promptTokens', 'inputTokens'] as const
-const OUTPUT = ['completion_tokens', 'output_tokens', 'completionTokens', 'outputTokens'] as const
-const TOTAL = ['total_tokens', 'totalTokens'] as const
-const CACHED = ['cached_tokens', 'prompt_cache_hit_tokens', 'cache_read_input_tokens', 'cachedInputTokens'] as const
-const WRITTEN = ['cache_write_tokens', 'cache_creation_input_tokens', 'cache_creation_tokens'] as const
-const REASONING = ['reasoning_tokens', 'thinking_tokens', 'reasoningTokens'] as const
-const PROMPT_DETAILS = ['prompt_tokens_details', 'input_tokens_details']
-const OUTPUT_DETAILS = ['completion_tokens_details', 'output_tokens_details']
+// The names of OpenAI, of Anthropic, of Gemini, and of the platforms and gateways that speak their formats, all in either case.
+const PROMPT = spelled('prompt_tokens', 'input_tokens', 'prompt_token_count', 'input_token_count')
+const OUTPUT = spelled(
+  'completion_tokens',
+  'output_tokens',
+  'completion_token_count',
+  'output_token_count',
+  'candidates_token_count',
+)
+const TOTAL = spelled('total_tokens', 'total_token_count')
+const CACHED = spelled(
+  'cached_tokens',
+  'num_cached_tokens',
+  'cached_input_tokens',
+  'prompt_cache_hit_tokens',
+  'cache_read_tokens',
+  'cache_read_input_tokens',
+  'cache_read_input_token_count',
+  'cached_content_token_count',
+)
+const WRITTEN = spelled(
+  'cache_write_tokens',
+  'cache_write_input_tokens',
+  'cache_write_input_token_count',
+  'cache_creation_tokens',
+  'cache_creation_input_tokens',
+)
+const LIFETIMES = spelled('cache_creation')
+const HOUR = spelled('ephemeral_1h_input_tokens')
+const MINUTES = spelled('ephemeral_5m_input_tokens')
+const REASONING = spelled('reasoning_tokens', 'thinking_tokens', 'thoughts_token_count')
+const PROMPT_DETAILS = detailsOf('prompt', 'input')
+const OUTPUT_DETAILS = detailsOf('completion', 'output')
 /** Members that only reports have whose prompt excludes the cache. */
-const BESIDE = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation']
+const BESIDE = spelled(
+  'cache_read_input_tokens',
+  'cache_read_input_token_count',
+  'cache_write_input_tokens',
+  'cache_write_input_token_count',
+  'cache_creation_input_tokens',
+  'cache_creation',
+)
+/** Those that only reports have whose prompt includes it. */
+const INSIDE = spelled('prompt_tokens', 'prompt_token_count')
+
+/** Names in snake case, and the same in camel case. */
+function spelled(...names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => [name, name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())])
+}
+
+function detailsOf(...sides: readonly string[]): readonly string[] {
+  return spelled(...sides.flatMap((side) => [`${side}_tokens_details`, `${side}_token_details`]))
+}
 
 /** A count that a provider reports, also as a text, or null when it is invalid: missing, negative, fractional, above `max`. */
 export function countOf(value: unknown, max: number): number | null {
@@ -58,9 +100,9 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
   const counts = new Counts()
   const prompt = counts.largest([value], PROMPT, promptTokensMax)
   const cached = counts.largest(prompts, CACHED, promptTokensMax)
-  const lifetimes = prompts.flatMap((place) => objectsOf(place, ['cache_creation']))
-  const writtenHour = counts.largest(lifetimes, ['ephemeral_1h_input_tokens'], promptTokensMax)
-  const minutes = counts.largest(lifetimes, ['ephemeral_5m_input_tokens'], promptTokensMax)
+  const lifetimes = prompts.flatMap((place) => objectsOf(place, LIFETIMES))
+  const writtenHour = counts.largest(lifetimes, HOUR, promptTokensMax)
+  const minutes = counts.largest(lifetimes, MINUTES, promptTokensMax)
   const split = writtenHour === null && minutes === null ? null : (writtenHour ?? 0) + (minutes ?? 0)
   const written = counts.largest(prompts, WRITTEN, promptTokensMax) ?? split
   const output = counts.largest([value], OUTPUT, outputTokensMax)
@@ -117,7 +159,7 @@ function sumsOf(counts: {
 }
 
 function spelledInside(value: JsonObject): boolean | null {
-  if (isStated(value['prompt_tokens']) || PROMPT_DETAILS.some((name) => isJsonObject(value[name]))) return true
+  if (INSIDE.some((name) => isStated(value[name])) || PROMPT_DETAILS.some((name) => isJsonObject(value[name]))) return true
   return BESIDE.some((name) => isStated(value[name])) ? false : null
 }
 

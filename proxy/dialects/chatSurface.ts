@@ -1,15 +1,20 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import { errorEvent } from '../sse/errorEvent.ts'
 import { anthropicProvider } from './anthropic/anthropicProvider.ts'
+import { hasInput, readChatOfInput } from './chatOfInput.ts'
 import { chatClient } from './openai/chatClient.ts'
 import { readChatRequest } from './openai/chatRequest.ts'
 import { ChatStream, STREAM_END } from './openai/chatStream.ts'
 import { openaiEnd, readOpenaiAnswer } from './openai/openaiAnswer.ts'
 import { boundsOf } from './openai/openaiBounds.ts'
+import { openaiProvider } from './openai/openaiProvider.ts'
 import { OpenaiRequestBuilder, printOpenai } from './openai/openaiRequestBuilder.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
 import { translate } from './shared/translate.ts'
+
+/** Chat completions over a provider that speaks them, where the client knows a tool otherwise than the provider. */
+const rewritten = translate(openaiProvider, chatClient)
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
@@ -17,9 +22,11 @@ const overOpenai: ChatCodec = {
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: (context: AnswerContext) => {
     const { requestId, model, request, limits } = context
+    if (request.tools !== undefined) return rewritten.stream(context)
     return new ChatStream(chunkIdentity(requestId, model.id), request.includeUsage, boundsOf(context), limits)
   },
-  answer: readOpenaiAnswer,
+  answer: (body, context) =>
+    context.request.tools === undefined ? readOpenaiAnswer(body, context) : rewritten.answer(body, context),
   end: openaiEnd,
 }
 
@@ -27,7 +34,7 @@ const overOpenai: ChatCodec = {
 export const chatSurface: ChatSurface<'chat'> = {
   name: 'chat',
   endpoint: 'chat',
-  read: readChatRequest,
+  read: (body, limits) => (hasInput(body) ? readChatOfInput(body, limits) : readChatRequest(body, limits)),
   codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },
   faultEvents: (fault: GatewayError) => errorEvent(fault) + STREAM_END,
 }

@@ -8,8 +8,8 @@ import type { DialectLimits } from '../limits.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
-import { toolList } from '../shared/toolList.ts'
 import { readAsides } from './asides.ts'
+import { completeCalls, readTools } from './chatTools.ts'
 import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
 
@@ -28,7 +28,10 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
   addOptions(body, forward, CHAT_OPTIONS, prompt, limits)
   const named = Object.keys(forward).slice(1)
   const beside = readAsides(body, prompt, limits)
-  prompt.tools = addTools(body, forward, limits)
+  const tools = readTools(body, limits)
+  Object.assign(forward, tools.forward)
+  prompt.tools = tools.count
+  completeCalls(messages, tools.differing, prompt)
   if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
@@ -48,6 +51,7 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
     preferences: readPreferences(body['provider']),
     forward,
     named,
+    ...(tools.differing.length > 0 && { tools: tools.differing }),
     ...beside,
     ...readTagging(body, limits),
   }
@@ -81,53 +85,4 @@ export function readIncludeUsage(options: unknown): boolean {
   if (!isGiven(options)) return false
   if (!isJsonObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')
-}
-
-// Some clients send the tools of another format, such as Responses or Messages, to this one.
-function functionOf(tool: JsonObject): unknown {
-  const { type, function: own, name, description, parameters, input_schema: schema, strict } = tool
-  if (type === 'function') return own === undefined && isGiven(name) ? { name, description, parameters, strict } : own
-  const isOfMessages = (type === undefined || type === 'custom') && isJsonObject(schema)
-  return isOfMessages ? { name, description, parameters: schema } : null
-}
-
-function readFunction(said: unknown, i: number): JsonObject {
-  if (isJsonObject(said) && typeof said['name'] === 'string') return said
-  const field = `tools[${i}].function`
-  throw invalidRequest(`${field} must be an object with the function's name.`, field)
-}
-
-const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
-
-// `any` is the word of Messages for `required`, which states each as the type of an object.
-function readToolChoice(said: unknown): unknown {
-  if (said === 'any') return 'required'
-  if (CHOICES.includes(said)) return said
-  if (isJsonObject(said) && typeof said['type'] === 'string') {
-    const { type, name } = said
-    if (type === 'any' || CHOICES.includes(type)) return readToolChoice(type)
-    return typeof name === 'string' ? { type: 'function', function: { name } } : said
-  }
-  throw invalidRequest(
-    'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
-    'tool_choice',
-  )
-}
-
-// Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
-// how many there are.
-function addTools(body: JsonObject, forward: JsonObject, limits: DialectLimits): number {
-  const functions: JsonObject[] = []
-  for (const [i, tool] of toolList(body['tools'], '{type: "function", function}', limits).entries()) {
-    if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
-    const said = functionOf(tool)
-    if (said !== null) functions.push({ type: 'function', function: readFunction(said, i) })
-  }
-  if (functions.length === 0) return 0
-  forward['tools'] = functions
-  if (isGiven(body['tool_choice'])) forward['tool_choice'] = readToolChoice(body['tool_choice'])
-  if (isGiven(body['parallel_tool_calls'])) {
-    forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
-  }
-  return functions.length
 }

@@ -1,26 +1,39 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
+import { type ClientTool, clientTool } from '../shared/clientTools.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+import { customInput } from '../shared/customTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { STREAM_END } from './chatStream.ts'
+import { calledTool } from './chatTools.ts'
 
-/** Writes a message as chat.completion.chunk events, for providers that speak another dialect. */
+interface HeldCall {
+  readonly tool: ClientTool
+  text: string
+}
+
+/** Writes a message as chat.completion.chunk events, where those of the provider cannot go through. */
 export class OpenaiWriter implements MessageWriter {
   out = NOWHERE
 
   private readonly head: string
   private readonly includeUsage: boolean
+  private readonly tools: readonly ClientTool[] | undefined
+  /** The arguments of calls that their client gets in one piece. */
+  private readonly held = new Map<number, HeldCall>()
   private begun = false
 
-  /** @param includeUsage the client asked for the chunk with usage */
-  constructor(requestId: string, publicModel: string, startedAtMs: number, includeUsage: boolean) {
+  constructor({ requestId, model, startedAtMs, request }: AnswerContext) {
     const created = Math.floor(startedAtMs / 1000)
     this.head =
       `data: {"id":"${requestId}","object":"chat.completion.chunk","created":${created}` +
-      `,"model":${JSON.stringify(publicModel)},"choices":[`
-    this.includeUsage = includeUsage
+      `,"model":${JSON.stringify(model.id)},"choices":[`
+    this.includeUsage = request.includeUsage
+    this.tools = request.tools
   }
 
   text(piece: string): void {
@@ -35,16 +48,26 @@ export class OpenaiWriter implements MessageWriter {
     this.delta({ refusal: piece })
   }
 
-  toolCall(index: number, id: string, name: string): void {
-    this.delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })
+  toolCall(index: number, id: string, name: string, extra: JsonObject | null = null): void {
+    const tool = clientTool(this.tools, name)
+    if (tool.kind === 'custom') this.held.set(index, { tool, text: '' })
+    this.delta({ tool_calls: [{ index, ...calledTool(tool, id, ''), ...extra }] })
   }
 
   toolArguments(index: number, piece: string): void {
-    this.delta({ tool_calls: [{ index, function: { arguments: piece } }] })
+    const held = this.held.get(index)
+    if (held === undefined) this.delta({ tool_calls: [{ index, function: { arguments: piece } }] })
+    else held.text += piece
   }
 
   ends(reason: FinishReason): void {
     this.begin()
+    for (const [index, { tool, text }] of this.held) {
+      const input = customInput(text)
+      const piece = tool.isCalledAsFunction === true ? { function: { arguments: input } } : { custom: { input } }
+      this.delta({ tool_calls: [{ index, ...piece }] })
+    }
+    this.held.clear()
     this.chunk('{}', reason)
   }
 

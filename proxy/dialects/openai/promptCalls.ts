@@ -3,6 +3,8 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
+import { sentName } from '../shared/clientTools.ts'
+import { customArguments } from '../shared/customTools.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
 import { callThought, giveBack } from '../shared/thought.ts'
 
@@ -16,10 +18,11 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
   const field = `messages[${place}].tool_calls`
   if (!Array.isArray(calls)) throw invalidRequest(`${field} must be an array.`, field)
   return calls.map((call: unknown, number) => {
-    if (!isJsonObject(call) || !isJsonObject(call['function'])) {
+    const said = isJsonObject(call) ? functionOf(call, size) : undefined
+    if (!isJsonObject(call) || !isJsonObject(said)) {
       throw invalidRequest(`${field} must hold {id, type: "function", function}.`, field)
     }
-    const { id, function: said } = call
+    const { id } = call
     const read: JsonObject = {
       id: readText(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
       type: 'function',
@@ -31,6 +34,15 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
     giveBack(read, callThought(call), size)
     return read
   })
+}
+
+/** The function that is called; for a custom tool, the one that stands for it. */
+function functionOf({ function: said, custom }: JsonObject, size: PromptSize): unknown {
+  if (isGiven(said) || !isJsonObject(custom)) return said
+  size.rewritten = true
+  const { name, input } = custom
+  const text = typeof input === 'string' ? input : JSON.stringify(input ?? '')
+  return { name: typeof name === 'string' ? sentName(name) : name, arguments: customArguments(text) }
 }
 
 /** The messages for a provider that takes no other members of tool calls than the documented ones. */

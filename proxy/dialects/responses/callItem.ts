@@ -1,5 +1,6 @@
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ClientTool, ClientToolKind } from '../shared/clientTools.ts'
+import { customInput } from '../shared/customTools.ts'
 import type { ItemIds, ItemStatus, OutputItem } from './responseItems.ts'
 
 /** Replaces the empty arguments that some providers send for functions without parameters, because clients parse them. */
@@ -91,18 +92,4 @@ export class CallItem implements OutputItem {
       ...content(this.arguments),
     })
   }
-}
-
-/**
- * The text for a custom tool in the arguments of the function that stood for it. Some models write the text itself, or give
- * its member another name.
- */
-function customInput(text: string): string {
-  const given = parseJsonObject(text)
-  if (given === null) return text
-  const { input } = given
-  if (typeof input === 'string') return input
-  const [only, ...others] = Object.values(given)
-  if (only === undefined) return ''
-  return typeof only === 'string' && others.length === 0 ? only : text
 }

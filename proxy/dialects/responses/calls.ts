@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
+import { customArguments } from '../shared/customTools.ts'
 
 /** A call of a history as a chat has it. */
 export interface CallSaid {
@@ -14,7 +15,7 @@ export const TOOL_SEARCH = 'tool_search'
 
 const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> = {
   function_call: (item) => named(item, textOf(item['arguments'] ?? '{}')),
-  custom_tool_call: (item) => named(item, JSON.stringify({ input: textOf(item['input']) })),
+  custom_tool_call: (item) => named(item, customArguments(textOf(item['input']))),
   local_shell_call: (item) => ({ name: LOCAL_SHELL, arguments: textOf(item['action']) }),
   shell_call: (item) => ({ name: 'shell', arguments: textOf(item['action']) }),
   apply_patch_call: (item) => ({ name: 'apply_patch', arguments: textOf(item['operation']) }),

@@ -2,6 +2,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import { type ClientTool, type ClientToolKind, sentName } from '../shared/clientTools.ts'
+import { customFunction, TEXT_INPUT } from '../shared/customTools.ts'
 import { LOCAL_SHELL, TOOL_SEARCH } from './calls.ts'
 
 /** A tool that the client runs, as the function that the provider gets and as the client knows it. */
@@ -13,12 +14,6 @@ export interface FunctionTool {
   readonly echo: JsonObject
 }
 
-const TEXT_INPUT: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The whole input of the tool, as free text.' } },
-  required: ['input'],
-  additionalProperties: false,
-}
 const COMMAND: JsonObject = {
   type: 'object',
   properties: {
@@ -103,14 +98,9 @@ function readFunction(tool: JsonObject, field: string): Said {
   return { members, echo: { parameters: parameters ?? null, strict: members['strict'] ?? null } }
 }
 
-// A grammar binds the model at OpenAI alone; for other models it says what the text has to look like.
 function readCustom({ description, format }: JsonObject): Said {
-  const grammar = isJsonObject(format) && typeof format['definition'] === 'string' ? format['definition'] : ''
-  const syntax = isJsonObject(format) && typeof format['syntax'] === 'string' ? `${format['syntax']} ` : ''
-  const demand = grammar === '' ? [] : [`The input has to match this ${syntax}grammar:\n${grammar}`]
-  const texts = [...(typeof description === 'string' ? [description] : []), ...demand]
   return {
-    members: { ...(texts.length > 0 && { description: texts.join('\n\n') }), parameters: TEXT_INPUT },
+    members: customFunction(description, format),
     echo: { format: isJsonObject(format) ? format : { type: 'text' } },
   }
 }

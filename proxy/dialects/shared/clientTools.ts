@@ -11,6 +11,8 @@ export interface ClientTool {
   /** The group of tools that it belongs to in the client's format; absent for none. */
   readonly namespace?: string
   readonly kind: ClientToolKind
+  /** A client of chats wants the input of this custom tool as the arguments of a function; absent is false. */
+  readonly isCalledAsFunction?: boolean
 }
 
 /** The longest name that providers of the OpenAI dialect take, in characters. */

@@ -90,7 +90,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.calls++
     const thought = callThought(extra)
     if (thought !== null) this.thoughtEnds?.(thought)
-    this.writer.toolCall(index, id, name)
+    this.writer.toolCall(index, id, name, extra)
   }
 
   toolArguments(index: number, piece: string): void {

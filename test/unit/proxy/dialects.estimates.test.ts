@@ -12,6 +12,7 @@ import { ChatStream } from '../../../proxy/dialects/openai/chatStream.ts'
 import { OpenaiReader } from '../../../proxy/dialects/openai/openaiReader.ts'
 import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import { chunkIdentity } from '../../../proxy/dialects/openai/rewrite.ts'
+import type { AnswerContext } from '../../../proxy/dialects/shared/codec.ts'
 import type { RelayStream } from '../../../proxy/dialects/shared/relayStream.ts'
 import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
@@ -48,7 +49,8 @@ function delivered(stream: RelayStream, source: string): Pick<Delivered, 'frames
 }
 
 const identity = chunkIdentity('req_1', 'test/m')
-const writer = () => new OpenaiWriter('req_1', 'test/m', 0, false)
+const asked = { requestId: 'req_1', model: { id: 'test/m' }, startedAtMs: 0, request: { includeUsage: false } }
+const writer = () => new OpenaiWriter(asked as unknown as AnswerContext)
 const DELIVERIES: [string, () => Pick<Delivered, 'frames' | 'outputBytes'>][] = [
   ['chunks of chat completions', () => delivered(new ChatStream(identity, false, BOUNDS, limits), openaiChunks())],
   ['events of messages', () => delivered(new MessagesStream(identity, BOUNDS, limits), anthropicEvents())],

@@ -26,8 +26,10 @@ type Piece =
   | { readonly kind: 'text' | 'reasoning'; readonly piece: string }
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly pieces: string[] }
 
+const ASKED = { requestId: 'req_A', model: { id: 'acme/m' }, startedAtMs: 5_000, request: { includeUsage: true } }
+
 const writers: Record<string, () => MessageWriter> = {
-  openai: () => new OpenaiWriter('req_A', 'acme/m', 5_000, true),
+  openai: () => new OpenaiWriter(ASKED as unknown as AnswerContext),
   anthropic: () => new AnthropicWriter('req_A', 'acme/m', 0),
 }
 const readers: Record<string, () => MessageReader> = {

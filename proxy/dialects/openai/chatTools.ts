@@ -1,0 +1,121 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven, readBoolean } from '../../json/fields.ts'
+import type { DialectLimits } from '../limits.ts'
+import { type ClientTool, sentName } from '../shared/clientTools.ts'
+import { customArguments, customFunction } from '../shared/customTools.ts'
+import { toolList } from '../shared/toolList.ts'
+
+const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
+
+interface ChatTool {
+  readonly sent: JsonObject
+  /** Where the client knows it otherwise than the provider. */
+  readonly client?: ClientTool
+}
+
+/** The tools of a chat as its provider gets them. */
+export interface ChatTools {
+  /** tools, tool_choice and parallel_tool_calls. */
+  readonly forward: JsonObject
+  readonly count: number
+  /** Those that the client knows otherwise than the provider. */
+  readonly differing: readonly ClientTool[]
+}
+
+/**
+ * Reads `tools`, `tool_choice` and `parallel_tool_calls`. Hosted tools run at the provider's prices, so only those that the
+ * client runs itself are passed on, as functions.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
+  const listed = toolList(body['tools'], '{type: "function", function}', limits)
+  const tools = listed.map(readTool).filter((tool) => tool !== null)
+  if (tools.length === 0) return { forward: {}, count: 0, differing: [] }
+  const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
+  if (isGiven(body['tool_choice'])) forward['tool_choice'] = readToolChoice(body['tool_choice'])
+  if (isGiven(body['parallel_tool_calls'])) {
+    forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
+  }
+  const differing = tools.map(({ client }) => client).filter((client) => client !== undefined)
+  return { forward, count: tools.length, differing }
+}
+
+// Some clients send the tools of another format, such as Responses or Messages, to this one.
+function readTool(tool: unknown, i: number): ChatTool | null {
+  if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
+  const { type, function: own, name, description, parameters, input_schema: schema, strict } = tool
+  const field = `tools[${i}].function`
+  if (type === 'function') {
+    const isFlat = own === undefined && isGiven(name)
+    return { sent: named(isFlat ? { name, description, parameters, strict } : own, field) }
+  }
+  const isCustom = type === 'custom'
+  if ((isCustom || type === undefined) && isJsonObject(schema)) {
+    return { sent: named({ name, description, parameters: schema }, field) }
+  }
+  return isCustom ? readCustom(tool, `tools[${i}].custom`) : null
+}
+
+// A tool without `custom` is in the form of Responses. Clients that mix the formats, as Cursor does, read calls of functions alone.
+function readCustom(tool: JsonObject, field: string): ChatTool {
+  const isFlat = tool['custom'] === undefined
+  const { name, description, format } = named(isFlat ? tool : tool['custom'], field)
+  const sent = sentName(name)
+  return {
+    sent: { name: sent, ...customFunction(description, format) },
+    client: { sent, name, kind: 'custom', ...(isFlat && { isCalledAsFunction: true }) },
+  }
+}
+
+type Named = JsonObject & { readonly name: string }
+
+function named(said: unknown, field: string): Named {
+  if (isJsonObject(said) && typeof said['name'] === 'string') return said as Named
+  throw invalidRequest(`${field} must be an object with the name of the ${field.split('.')[1]} tool.`, field)
+}
+
+// `any` is the word of Messages for `required`, which states each as the type of an object.
+function readToolChoice(said: unknown): unknown {
+  if (said === 'any') return 'required'
+  if (CHOICES.includes(said)) return said
+  if (isJsonObject(said) && typeof said['type'] === 'string') {
+    const { type, custom } = said
+    if (type === 'any' || CHOICES.includes(type)) return readToolChoice(type)
+    const { name } = isJsonObject(custom) ? custom : said
+    return typeof name === 'string' ? { type: 'function', function: { name: sentName(name) } } : said
+  }
+  throw invalidRequest(
+    'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
+    'tool_choice',
+  )
+}
+
+/**
+ * Makes calls of custom tools calls of the functions that stand for them, in place. Clients that know them as calls of functions
+ * send the input itself as their arguments.
+ */
+export function completeCalls(messages: readonly JsonObject[], tools: readonly ClientTool[], size: PromptSize): void {
+  const names = new Set(tools.filter((tool) => tool.isCalledAsFunction === true).map(({ name }) => name))
+  if (names.size === 0) return
+  for (const { tool_calls: calls } of messages) {
+    if (!Array.isArray(calls)) continue
+    for (const call of calls as JsonObject[]) {
+      const { name, arguments: text } = call['function'] as { readonly name: string; readonly arguments: string }
+      if (!names.has(name) || parseJsonObject(text) !== null) continue
+      const whole = customArguments(text)
+      size.textBytes += Buffer.byteLength(whole) - Buffer.byteLength(text)
+      size.rewritten = true
+      call['function'] = { name: sentName(name), arguments: whole }
+    }
+  }
+}
+
+/** A call as its client has the tool. @param text the arguments of a function, or the input of a custom tool */
+export function calledTool(tool: ClientTool, id: string, text: string): JsonObject {
+  const name = tool.namespace === undefined ? tool.name : tool.sent
+  return tool.kind === 'custom' && tool.isCalledAsFunction !== true
+    ? { id, type: 'custom', custom: { name, input: text } }
+    : { id, type: 'function', function: { name, arguments: text } }
+}

@@ -1,0 +1,43 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+
+/** The parameters of a function whose only argument is a text. */
+export const TEXT_INPUT: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as free text.' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+/**
+ * The members of the function that stands for a custom tool, without its name. A grammar binds the model at OpenAI alone; for
+ * other models it says what the text has to look like.
+ * @param format as in a request of responses, or with the grammar one level below, as in a chat
+ */
+export function customFunction(description: unknown, format: unknown): JsonObject {
+  const said = isJsonObject(format) ? format : {}
+  const { definition, syntax } = isJsonObject(said['grammar']) ? said['grammar'] : said
+  const kind = typeof syntax === 'string' ? `${syntax} ` : ''
+  const isBound = typeof definition === 'string' && definition !== ''
+  const demand = isBound ? [`The input has to match this ${kind}grammar:\n${definition}`] : []
+  const texts = [...(typeof description === 'string' ? [description] : []), ...demand]
+  return { ...(texts.length > 0 && { description: texts.join('\n\n') }), parameters: TEXT_INPUT }
+}
+
+/** The arguments of the function for an input of a custom tool. */
+export function customArguments(input: string): string {
+  return JSON.stringify({ input })
+}
+
+/**
+ * The text for a custom tool in the arguments of the function that stood for it. Some models write the text itself, or give
+ * its member another name.
+ */
+export function customInput(text: string): string {
+  const given = parseJsonObject(text)
+  if (given === null) return text
+  const { input } = given
+  if (typeof input === 'string') return input
+  const [only, ...others] = Object.values(given)
+  if (only === undefined) return ''
+  return typeof only === 'string' && others.length === 0 ? only : text
+}
