@@ -30,7 +30,7 @@ export function madeCallId(requestId: string, number: number): string {
 }
 
 function readPiece(call: JsonObject): CallPiece {
-  const said = isJsonObject(call['function']) ? call['function'] : call
+  const said = [call['function'], call['custom']].find(isJsonObject) ?? call
   const given = said['arguments'] ?? said['input'] ?? said['parameters'] ?? null
   const isText = typeof given === 'string'
   const {
@@ -38,6 +38,7 @@ function readPiece(call: JsonObject): CallPiece {
     id: _id,
     type: _type,
     function: _function,
+    custom: _custom,
     name: _name,
     arguments: _text,
     input: _input,

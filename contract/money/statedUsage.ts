@@ -159,7 +159,8 @@ function sumsOf(counts: {
 }
 
 function spelledInside(value: JsonObject): boolean | null {
-  if (INSIDE.some((name) => isStated(value[name])) || PROMPT_DETAILS.some((name) => isJsonObject(value[name]))) return true
+  if (INSIDE.some((name) => isStated(value[name])) || PROMPT_DETAILS.some((name) => isJsonObject(value[name])))
+    return true
   return BESIDE.some((name) => isStated(value[name])) ? false : null
 }
 
