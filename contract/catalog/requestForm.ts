@@ -40,5 +40,11 @@ export const BODY_MEMBERS: readonly string[] = [
  */
 export const CALL_MEMBER = 'extra_content'
 
+/**
+ * The member of the assistant's messages that a provider wants back: thinking models of DeepSeek and Moonshot refuse a history with
+ * tool calls that lacks their reasoning (https://api-docs.deepseek.com/guides/thinking_mode).
+ */
+export const REASONING_MEMBER = 'reasoning_content'
+
 /** The members that a provider can be said to take. The schema of the catalog lists the same. */
-export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, CALL_MEMBER]
+export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, CALL_MEMBER, REASONING_MEMBER]

@@ -32,6 +32,8 @@ export interface PromptSize {
   rewritten?: boolean
   /** A tool call has the member that only some providers take back; absent is false. */
   callMembers?: boolean
+  /** A message has reasoning that only some providers take back, under `KEPT_REASONING`; absent is false. */
+  keptReasoning?: boolean
   /** Marks of data, such as images, that is forwarded without being read; absent for none. */
   dataMarks?: Set<string>
   /** UTF-8 bytes of options that are not part of the prompt, but that a provider might add to it; absent is 0. */

@@ -14,6 +14,7 @@ const PRESET_OF: Readonly<Record<string, string>> = {
   together_ai: 'together',
   fireworks_ai: 'fireworks',
   deepseek: 'deepseek',
+  moonshot: 'moonshot',
   mistral: 'mistral',
   xai: 'xai',
   perplexity: 'perplexity',

@@ -11,6 +11,7 @@ const PRESET_OF: ReadonlyMap<number, string> = new Map([
   [14, 'anthropic'],
   [20, 'openrouter'],
   [24, 'gemini'],
+  [25, 'moonshot'],
   [27, 'perplexity'],
   [34, 'cohere'],
   [42, 'mistral'],

@@ -13,6 +13,7 @@ const PRESET_OF: Readonly<Record<string, string>> = {
   'together-ai': 'together',
   'fireworks-ai': 'fireworks',
   deepseek: 'deepseek',
+  moonshot: 'moonshot',
   'mistral-ai': 'mistral',
   'x-ai': 'xai',
   'perplexity-ai': 'perplexity',

@@ -28,6 +28,9 @@ const VLLM_MEMBERS = [
 const ADDED_REASONING =
   'the reported completion_tokens lack the tokens of reasoning, which are billed as output; the output is total_tokens less the prompt'
 
+const THINKS_ON =
+  'thinking models refuse a history with tool calls that lacks their reasoning; it is sent back, or a blank where a client has not kept it'
+
 /** The providers that a catalog can name by `preset`. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   openai: {
@@ -120,12 +123,26 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       api_key_env: 'DEEPSEEK_API_KEY',
       max_tokens_field: 'max_tokens',
+      extra_members: ['reasoning_content'],
     },
     quirks: [
+      THINKS_ON,
       'cached tokens come as prompt_cache_hit_tokens too; they are counted once',
       'comment lines keep a waiting stream alive',
     ],
     source: 'https://api-docs.deepseek.com/api/create-chat-completion',
+  },
+  moonshot: {
+    title: 'Moonshot AI',
+    provider: {
+      base_url: 'https://api.moonshot.ai/v1',
+      dialect: 'openai',
+      api_key_env: 'MOONSHOT_API_KEY',
+      max_tokens_field: 'max_tokens',
+      extra_members: ['reasoning_content'],
+    },
+    quirks: [THINKS_ON, 'usage of a stream comes in its last choice as well; it is counted once'],
+    source: 'https://platform.moonshot.ai/docs/api/chat',
   },
   mistral: {
     title: 'Mistral AI',

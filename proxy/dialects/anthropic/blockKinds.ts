@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { textOf } from '../shared/text.ts'
 
 /** The treatment of a block of a conversation. */
 export type BlockAction = 'read' | 'text' | 'join' | 'skip' | 'note'
@@ -27,7 +28,11 @@ export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {
   },
   tool_use: { action: 'read', becomes: 'a tool call' },
   tool_result: { action: 'read', becomes: 'the result of its call' },
-  thinking: { action: 'read', becomes: 'thinking with a signature, which only providers of this format get' },
+  thinking: {
+    action: 'read',
+    becomes:
+      'thinking, with a signature for providers of this format; its text for other providers that want reasoning back',
+  },
   redacted_thinking: { action: 'read', becomes: 'the same, only for providers of this format' },
   search_result: { action: 'text', becomes: 'its title, source and content', text: searchResult },
   tool_reference: { action: 'text', becomes: 'the name of the tool', text: toolReference },
@@ -62,14 +67,6 @@ export function blockKind(type: unknown): BlockKind {
   return typeof type === 'string' && Object.hasOwn(BLOCK_KINDS, type)
     ? (BLOCK_KINDS[type] ?? UNKNOWN_BLOCK)
     : UNKNOWN_BLOCK
-}
-
-/** A text, or the texts in an array of blocks; '' for anything else. */
-export function textOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  const texts = content.filter(isJsonObject).map(({ text }) => text)
-  return texts.filter((text) => typeof text === 'string').join('\n')
 }
 
 function searchResult({ title, source, content }: JsonObject): string {

@@ -8,10 +8,10 @@ import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
-import { jsonAsText, readText } from '../shared/text.ts'
+import { jsonAsText, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
-import { blockKind, textOf } from './blockKinds.ts'
+import { blockKind } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 import type { CallMembers } from './callMembers.ts'
 
@@ -212,9 +212,10 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
   return clean
 }
 
-// Thinking that another provider than Anthropic's has done carries no signature and is taken by none again.
-function readThinking(block: JsonObject, field: string, { size }: Reading): JsonObject | null {
-  const { signature } = block
+// Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it.
+function readThinking(block: JsonObject, field: string, { size, members }: Reading): JsonObject | null {
+  const { signature, thinking } = block
+  if (typeof thinking === 'string') members.think(thinking)
   if (signature === '' || !isGiven(signature)) return null
   return {
     type: 'thinking',

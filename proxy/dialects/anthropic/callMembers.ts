@@ -1,23 +1,34 @@
 import type { PromptSize } from '../../admission/holdSize.ts'
+import { countReasoning } from '../shared/keptReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import { type CallThought, countMember, unpackThought } from '../shared/thought.ts'
 
+/** The parts that go back to a provider of another format with a call. */
+export interface BeforeCall {
+  /** Absent for none. */
+  readonly member?: CallThought
+  /** The texts of the reasoning that led to the call. */
+  readonly reasoning: readonly string[]
+}
+
 /**
- * The members of calls that a client sends back for the provider that wrote them, in blocks before the calls: providers of this
- * format do not get them.
+ * The members of calls that a client sends back for the provider that wrote them, in blocks before the calls, and the reasoning there:
+ * providers of this format do not get them.
  */
 export class CallMembers {
-  readonly byId = new Map<unknown, CallThought>()
+  readonly byId = new Map<unknown, BeforeCall>()
   private pending: CallThought | null = null
+  private reasoning: string[] = []
   private readonly bound: PackBound
 
   constructor(bound: PackBound) {
     this.bound = bound
   }
 
-  /** A message begins: a member without a call after it in its own message is of none. */
+  /** A message begins: what has no call after it in its own message is of none. */
   begin(): void {
     this.pending = null
+    if (this.reasoning.length > 0) this.reasoning = []
   }
 
   /** @returns whether the data of a block is the member of a call */
@@ -30,11 +41,19 @@ export class CallMembers {
     return true
   }
 
+  /** @param words of a block of thinking */
+  think(words: string): void {
+    if (words !== '') this.reasoning.push(words)
+  }
+
   /** The call with this id is the next. */
   give(id: string, size: PromptSize): void {
-    if (this.pending === null) return
-    this.byId.set(id, this.pending)
-    countMember(this.pending, size)
+    const { pending, reasoning } = this
+    if (pending === null && reasoning.length === 0) return
+    this.byId.set(id, { reasoning, ...(pending !== null && { member: pending }) })
+    if (pending !== null) countMember(pending, size)
+    for (const words of reasoning) countReasoning(words, size)
     this.pending = null
+    this.reasoning = []
   }
 }

@@ -1,10 +1,14 @@
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
+import { keepReasoning } from '../shared/keptReasoning.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
-import type { CallThought } from '../shared/thought.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
+import type { BeforeCall } from './callMembers.ts'
+
+/** By the id of a call. */
+type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
 const SYSTEM_JOINT = '\n\n'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
@@ -20,7 +24,7 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
  * A checked Messages body in the format of chat completions, except for the parts that depend on the model.
  * @param members what goes back to the provider with a call, by the id of the call
  */
-export function chatBody(native: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject {
+export function chatBody(native: JsonObject, members: CallsBefore): JsonObject {
   const messages = (native['messages'] as JsonObject[]).flatMap((message) => chatMessages(message, members))
   const { system, metadata, stop_sequences: stops } = native
   const instructions = system === undefined ? '' : plainText(system, SYSTEM_JOINT)
@@ -45,7 +49,7 @@ export function effortFor(native: JsonObject, maxTokens: number): string | null 
   return EFFORTS.get(effort) ?? null
 }
 
-function chatMessages(message: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject[] {
+function chatMessages(message: JsonObject, members: CallsBefore): JsonObject[] {
   const { role, content } = message
   if (typeof content === 'string') return [{ role, content }]
   const blocks = content as JsonObject[]
@@ -64,16 +68,19 @@ function chatMessages(message: JsonObject, members: ReadonlyMap<unknown, CallTho
   return messages
 }
 
-function assistantMessage(blocks: readonly JsonObject[], members: ReadonlyMap<unknown, CallThought>): JsonObject[] {
+function assistantMessage(blocks: readonly JsonObject[], members: CallsBefore): JsonObject[] {
   const text = plainText(blocks, '')
-  const calls = blocks.filter((block) => block['type'] === 'tool_use').map((block) => toolCall(block, members))
-  if (calls.length > 0) return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }]
-  return text === '' ? [] : [{ role: 'assistant', content: text }]
+  const uses = blocks.filter((block) => block['type'] === 'tool_use')
+  if (uses.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }]
+  const calls = uses.map((block) => toolCall(block, members))
+  const message: JsonObject = { role: 'assistant', content: text === '' ? null : text, tool_calls: calls }
+  for (const words of uses.flatMap(({ id }) => members.get(id)?.reasoning ?? [])) keepReasoning(message, words)
+  return [message]
 }
 
-function toolCall({ id, name, input }: JsonObject, members: ReadonlyMap<unknown, CallThought>): JsonObject {
+function toolCall({ id, name, input }: JsonObject, members: CallsBefore): JsonObject {
   const said = { name: sentName(String(name)), arguments: JSON.stringify(input) }
-  const back = members.get(id)
+  const back = members.get(id)?.member
   return { id, type: 'function', function: said, ...(back !== undefined && { [CALL_MEMBER]: back.member }) }
 }
 

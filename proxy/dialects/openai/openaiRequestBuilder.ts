@@ -1,4 +1,4 @@
-import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
+import { CALL_MEMBER, REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { hasMedia } from '../../admission/holdSize.ts'
@@ -6,6 +6,7 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutKeptReasoning, withReasoning } from '../shared/keptReasoning.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
@@ -45,8 +46,12 @@ export function printOpenai(
 /** The body with those parts and members of its messages that a provider takes. */
 function takenBy({ prompt, forward }: ChatRequest, form: AskModel['form'], takesPdfs: boolean): JsonObject {
   const lacksMember = prompt.callMembers === true && form?.extra.includes(CALL_MEMBER) !== true
-  if (!hasMedia(prompt) && !lacksMember) return forward
-  const shown = shownResults(forward['messages'] as readonly JsonObject[])
+  const wantsReasoning = form?.extra.includes(REASONING_MEMBER) === true && forward['messages'] !== undefined
+  const { keptReasoning = false } = prompt
+  if (!hasMedia(prompt) && !lacksMember && !wantsReasoning && !keptReasoning) return forward
+  const messages = forward['messages'] as readonly JsonObject[]
+  const known = wantsReasoning ? withReasoning(messages) : keptReasoning ? withoutKeptReasoning(messages) : messages
+  const shown = shownResults(known)
   // Providers of this dialect read files of users alone.
   const read = (prompt.pdfs ?? 0) === 0 ? shown : withoutPdfs(shown, (role) => takesPdfs && role === 'user')
   return { ...forward, messages: lacksMember ? withoutCallMembers(read) : read }

@@ -2,6 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
+import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
 import { messagesOfBlocks } from './blockMessages.ts'
@@ -45,7 +46,7 @@ export function readMessages(
 /** A turn of the assistant in which nothing is said, which some providers refuse. */
 function isEmptyTurn(message: JsonObject): boolean {
   if (message['role'] !== 'assistant' || message['content'] !== null) return false
-  for (const name in message) if (name !== 'role' && name !== 'content') return false
+  for (const name in message) if (name !== 'role' && name !== 'content' && name !== KEPT_REASONING) return false
   return true
 }
 
@@ -65,12 +66,20 @@ function readMessage(message: unknown, place: number, size: PromptSize, isOld: b
       const calls = readToolCalls(value, place, size)
       // The format has no empty list, and providers refuse one.
       if (calls.length > 0) clean['tool_calls'] = calls
-    } else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
+    } else if (name === 'reasoning') readReasoning(value, clean, size)
+    else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
     else if (name === 'function_call') {
       throw invalidRequest(`${field}.function_call is not taken; send tool_calls.`, `${field}.function_call`)
     }
   }
   return clean
+}
+
+// Clients keep reasoning under the name that it came with.
+function readReasoning(value: unknown, message: JsonObject, size: PromptSize): void {
+  if (typeof value !== 'string' || value === '') return
+  countReasoning(value, size)
+  keepReasoning(message, value)
 }
 
 // A model does not have to see what it has written itself, and agents go on by themselves after a result.

@@ -4,8 +4,9 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
+import { countReasoning, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
-import { readText } from '../shared/text.ts'
+import { readText, textOf } from '../shared/text.ts'
 import { type BlockThought, type CallThought, giveBack, type PlacedThought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
@@ -61,6 +62,8 @@ class InputReader {
   readonly thoughts = new Map<JsonObject, PlacedThought[]>()
   /** Thinking whose message has not come yet. */
   private pending: BlockThought[] = []
+  /** The words of that thinking. */
+  private reasoning: string[] = []
   /** The member of the call that comes next. */
   private member: CallThought | null = null
   /** The ids of calls that were left out, whose outputs are left out too. */
@@ -111,6 +114,7 @@ class InputReader {
       this.messages.push({ role, content: content.chat })
       // Nothing was said after it.
       this.pending = []
+      this.reasoning = []
       this.member = null
     } else if (content.images === 0) this.addSaid(content)
     else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
@@ -128,6 +132,11 @@ class InputReader {
 
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
+    const words = textOf(item['content']) || textOf(item['summary'])
+    if (words !== '') {
+      countReasoning(words, this.size)
+      this.reasoning.push(words)
+    }
     const thought = unpackThought(item['encrypted_content'], this.limits)
     if (thought === null) return
     if (thought.type === 'call_member') {
@@ -143,12 +152,16 @@ class InputReader {
     if (summary === null) return
     this.messages.push({ role: 'user', content: readText(summary, `${field}.encrypted_content`, this.size) })
     this.pending = []
+    this.reasoning = []
   }
 
   /** Puts the pending thinking before what the newest message says next. */
   private placeThoughts(beforeCall: number | null): void {
     const message = this.messages.at(-1)
-    if (this.pending.length === 0 || message === undefined) return
+    if (message === undefined) return
+    for (const words of this.reasoning) keepReasoning(message, words)
+    this.reasoning = []
+    if (this.pending.length === 0) return
     const placed = this.pending.map((thought) => ({ thought, beforeCall }))
     this.thoughts.set(message, [...(this.thoughts.get(message) ?? []), ...placed])
     this.pending = []

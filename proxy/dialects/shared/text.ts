@@ -1,4 +1,5 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
 /**
@@ -17,4 +18,12 @@ export function jsonAsText(value: unknown, size: PromptSize): string {
   if (text !== value) size.rewritten = true
   size.textBytes += Buffer.byteLength(text)
   return text
+}
+
+/** A text, or the texts in an array of blocks; '' for anything else. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  const texts = content.filter(isJsonObject).map(({ text }) => text)
+  return texts.filter((text) => typeof text === 'string').join('\n')
 }

@@ -48,7 +48,12 @@ describe('a Messages body in the format of chat completions', () => {
     assert.deepEqual(body['messages'], [
       { role: 'system', content: 'be\n\nkind' },
       { role: 'user', content: [{ type: 'text', text: 'look' }, shown] },
-      { role: 'assistant', content: 'I call', tool_calls: [call('c1', '{"a":1}'), call('c2', '{}')] },
+      {
+        role: 'assistant',
+        content: 'I call',
+        tool_calls: [call('c1', '{"a":1}'), call('c2', '{}')],
+        kept_reasoning: 'hm',
+      },
       { role: 'tool', tool_call_id: 'c1', content: 'one' },
       { role: 'tool', tool_call_id: 'c2', content: 'two' },
       { role: 'user', content: [shown, { type: 'text', text: 'and now?' }] },
