@@ -95,7 +95,12 @@ async function check({ format, plan, twist }: Case, baseUrl: string): Promise<vo
   assert.equal(reply.status, 200, reply.text)
   if (format === 'completions') assertTextMeant(readCompletion(reply.text), plan, twist)
   else
-    assertMeant(strictClients[format](reply.text), plan, twist, present(reply.headers.get('x-request-id') ?? undefined))
+    assertMeant(
+      strictClients[format](reply.text, twist.stopsOften),
+      plan,
+      twist,
+      present(reply.headers.get('x-request-id') ?? undefined),
+    )
   const receipt = JSON.parse(present(/^: receipt (.*)$/m.exec(reply.text)?.[1])) as Receipt
   const { prompt_tokens: prompt, completion_tokens: output } = receipt.usage
   const due = plan.usage.prompt_tokens * PRICE.prompt + plan.usage.completion_tokens * PRICE.output

@@ -46,7 +46,8 @@ function read(stream: RelayStream, pieces: readonly Buffer[], plan: Plan): strin
 }
 
 function check(format: keyof typeof strictClients, plan: Plan, twist: Twist): void {
-  assertMeant(strictClients[format](read(STREAMS[format](), crookedStream(plan, twist), plan)), plan, twist, ID)
+  const stream = read(STREAMS[format](), crookedStream(plan, twist), plan)
+  assertMeant(strictClients[format](stream, twist.stopsOften), plan, twist, ID)
 }
 
 function checkText(plan: Plan, twist: Twist): void {

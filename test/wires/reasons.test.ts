@@ -73,6 +73,7 @@ const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL', 'abort'].map(
 )
 
 const empty = (delta: object) => chunk(delta, '')
+const stopping = (delta: object) => chunk(delta) + chunk({}, 'stop')
 const OTHERS: Wire[] = [
   {
     name: 'an empty reason on every chunk',
@@ -125,6 +126,40 @@ const OTHERS: Wire[] = [
     stream: SAID + chunk({}, 'tool_calls') + chunk({ tool_calls: CALLS }) + USAGE_CHUNK + DONE,
     want: { ...answer, calls: one },
   },
+  {
+    name: 'the reason stop after every chunk',
+    stream: ROLE + stopping({ content: 'It is ' }) + stopping({ content: '4.' }) + ending(),
+    want: answer,
+  },
+  {
+    name: 'the reason stop after every chunk, with a call',
+    stream:
+      ROLE +
+      stopping({ content: 'It is ' }) +
+      stopping({ content: '4.' }) +
+      stopping({ tool_calls: [fullCall(0, 'call_a', '')] }) +
+      stopping({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(0, 5) } }] }) +
+      stopping({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(5) } }] }) +
+      ending('tool_calls'),
+    want: { ...answer, calls: one },
+  },
+  {
+    name: 'the reason stop after every chunk, with a call alone, and nothing else',
+    stream:
+      stopping({ tool_calls: [fullCall(0, 'call_a', '')] }) +
+      stopping({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(0, 5) } }] }) +
+      stopping({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(5) } }] }) +
+      USAGE_CHUNK,
+    want: { calls: one },
+  },
+  ...['', '{}'].map(
+    (text): Wire => ({
+      name: `a call with the arguments ${text || 'of nothing'}, the reason stop, and the connection breaks`,
+      cut: true,
+      stream: ROLE + stopping({ tool_calls: [fullCall(0, 'call_a', text)] }) + USAGE_CHUNK,
+      want: { calls: [{ name: 'weather', input: {}, id: 'call_a' }] },
+    }),
+  ),
   {
     name: 'the reason as an object',
     stream: SAID + ending({ type: 'length', length: 9 }),

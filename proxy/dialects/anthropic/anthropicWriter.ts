@@ -12,6 +12,9 @@ import { stopReasonOf } from './stopReasons.ts'
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
 /** A block of the message that is not closed. */
+/** Clients parse the input of a tool without parameters too. */
+const NO_INPUT = { type: 'input_json_delta', partial_json: '{}' }
+
 interface Block {
   readonly start: object
   /** The type of its deltas, and the member of them that holds a piece. */
@@ -22,6 +25,8 @@ interface Block {
   readonly input: JsonWhole | null
   /** Output that has not been sent. */
   text: string
+  /** A tool call without any arguments so far. */
+  isBare?: boolean
 }
 
 /**
@@ -83,7 +88,7 @@ export class AnthropicWriter implements MessageWriter {
   toolCall(index: number, id: string, name: string): void {
     const start = { type: 'tool_use', id, name: clientTool(this.tools, name).name, input: {} }
     const input = new JsonWhole()
-    this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '' })
+    this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '', isBare: true })
   }
 
   toolArguments(index: number, piece: string): void {
@@ -91,6 +96,7 @@ export class AnthropicWriter implements MessageWriter {
     if (block === undefined) return
     block.input?.push(piece)
     block.text += piece
+    block.isBare = false
     this.write()
   }
 
@@ -168,8 +174,10 @@ export class AnthropicWriter implements MessageWriter {
   }
 
   private closeBlock(): string {
-    this.blocks.shift()
+    const block = this.blocks.shift()
     this.opened = false
-    return anthropicEvent('content_block_stop', { index: this.index++ })
+    const index = this.index++
+    const input = block?.isBare === true ? anthropicEvent('content_block_delta', { index, delta: NO_INPUT }) : ''
+    return input + anthropicEvent('content_block_stop', { index })
   }
 }

@@ -77,22 +77,24 @@ export class CallReader {
         if (saysNothing(piece)) continue
         if (this.calls.length >= this.callsMax) return false
         // One that the same chunk has a piece of may continue in parallel to the new one.
-        this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk)
+        this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk, false)
         call = this.begin(piece)
       }
       this.add(call, piece)
-      this.sendReady(sink, hasBegun)
+      this.sendReady(sink, hasBegun, true)
     }
     return true
   }
 
   /**
    * The message has ended, or its calls have: passes on those that are still held.
+   * @param mayGoOn empty arguments are left out, because more may follow
    * @returns false when a call has no name, so that nobody can run it
    */
-  close(sink: CallSink): boolean {
+  close(sink: CallSink, mayGoOn: boolean): boolean {
     const nameless = this.calls.some((call) => call.name === '' && (call.id !== '' || call.hasArguments))
-    this.sendReady(sink, hasName)
+    this.sendReady(sink, hasName, mayGoOn)
+    if (mayGoOn) return !nameless
     for (const call of this.calls) {
       // A tool without parameters: its call needs arguments that are JSON.
       if (call.number >= 0 && !call.hasArguments) sink.toolArguments(call.number, EMPTY)
@@ -200,16 +202,18 @@ export class CallReader {
     call.hasArguments = false
   }
 
-  /** Passes on the held calls that are ready, in their order. */
-  private sendReady(sink: CallSink, isReady: (call: Call) => boolean): void {
+  /**
+   * Passes on the held calls that are ready, in their order.
+   * @param mayGoOn more may follow in place of arguments that are empty
+   */
+  private sendReady(sink: CallSink, isReady: (call: Call) => boolean, mayGoOn: boolean): void {
     for (const call of this.calls) {
       if (call.number < 0) {
         if (!isReady(call)) return
         this.sendHead(call, sink)
       }
       const { held } = call
-      // More may follow in place of arguments that are empty.
-      if (held === '' || (isEmpty(held) && isReady === hasBegun)) continue
+      if (held === '' || (isEmpty(held) && mayGoOn)) continue
       call.held = ''
       sink.toolArguments(call.number, held)
     }

@@ -97,6 +97,7 @@ export class ChatStream implements FrameSink, RelayStream {
     this.out = out
     if (this.state !== 'broken' && this.state !== 'done') this.reader.finish(this)
     this.guard.sendHeld(out)
+    if (this.finished && this.state === 'flowing') this.closeCalls()
   }
 
   /** Whether the answer is whole: it ended itself, by a finish_reason or by [DONE] after output. */
@@ -116,10 +117,7 @@ export class ChatStream implements FrameSink, RelayStream {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     const separate = lines > 1 ? separateLines(bytes, start, end) : null
-    if (separate !== null) {
-      for (const [from, to] of separate) this.onData(bytes, from, to, 1)
-      return
-    }
+    if (separate !== null) return separate.forEach(([from, to]) => void this.onData(bytes, from, to, 1))
     if (lines > 1) joinLines(bytes, start, end)
     if (!this.isHolding && this.template.match(bytes, start, end) === end) {
       this.writeMatched(bytes)
@@ -288,11 +286,14 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /** The stream has ended itself; it may lack the rest of its calls, or a reason. */
   private close(): void {
-    const { guard } = this
-    guard.sendHeld(this.out)
+    this.guard.sendHeld(this.out)
     this.repeat.drop()
-    if (guard.isPending) this.send((repair) => repair.closing())
-    this.forgetHeld()
+    this.closeCalls()
     if (this.state !== 'broken') this.state = 'done'
+  }
+
+  private closeCalls(): void {
+    if (this.guard.isPending) this.send((repair) => repair.closing())
+    this.forgetHeld()
   }
 }

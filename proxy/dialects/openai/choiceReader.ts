@@ -33,8 +33,14 @@ export class ChoiceReader {
   private readonly heldText = new HeldText()
   private readonly heldThought = new HeldText()
 
-  /** @param requestId for the ids of calls that have none */
-  constructor(requestId: string, bounds: CallBounds) {
+  private readonly mayGoOn: boolean
+
+  /**
+   * @param requestId for the ids of calls that have none
+   * @param mayGoOn the client takes more after any reason, and fills in empty arguments
+   */
+  constructor(requestId: string, bounds: CallBounds, mayGoOn: boolean) {
+    this.mayGoOn = mayGoOn
     this.calls = new CallReader(requestId, bounds)
   }
 
@@ -52,10 +58,14 @@ export class ChoiceReader {
     this.readReason(choice, sink)
   }
 
-  /** The stream has ended: passes on the held text. */
+  /** The stream has ended: held text is a repetition, and what is held of calls is passed on. */
   close(sink: MessageSink): void {
     this.dropHeld()
-    if (!this.calls.close(sink)) this.broken = true
+    this.closeCalls(sink, this.mayGoOn)
+  }
+
+  private closeCalls(sink: MessageSink, mayGoOn: boolean): void {
+    if (!this.calls.close(sink, mayGoOn)) this.broken = true
   }
 
   /** @returns whether the delta holds anything */
@@ -106,7 +116,8 @@ export class ChoiceReader {
   private readReason(choice: JsonObject, sink: MessageSink): void {
     const reason = givenReason(choice['finish_reason'])
     if (reason === null) return
-    this.close(sink)
+    // Some providers give it after every chunk, and it is not the reason that calls have.
+    this.closeCalls(sink, this.mayGoOn || reason === 'stop')
     if (this.broken) return
     if (reason === 'error') {
       this.error = choice['error'] ?? null

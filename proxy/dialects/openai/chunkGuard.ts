@@ -58,9 +58,9 @@ export class ChunkGuard {
     return repair
   }
 
-  /** Calls of which the client does not have everything. */
+  /** The client does not have everything of the calls, or not the reason that they make. */
   get isPending(): boolean {
-    return this.repair?.choices.calls.isPending === true
+    return this.repair?.choices.calls.isPending === true || this.repair?.owesReason === true
   }
 
   /** @param scan of the chunk in `bytes` */
@@ -93,9 +93,9 @@ export class ChunkGuard {
     const { finishStart, finishEnd } = choice
     const word = REASONS.find((reason) => isName(bytes, finishStart, finishEnd - 1, reason.bytes))?.word
     const calls = this.repair?.choices.calls
-    if (word === undefined) return false
+    if (word === undefined || reasonWithCalls(word, calls?.count ?? 0) !== word) return false
     if (this.reason !== null) return word === this.reason
-    if (calls?.isPending === true || reasonWithCalls(word, calls?.count ?? 0) !== word) return false
+    if (calls?.isPending === true) return false
     this.reason = word
     return true
   }

@@ -26,10 +26,12 @@ export class ChunkRepair implements MessageSink {
   private reason: FinishReason | null = null
   /** The client has got the role of the message. */
   hasRole = false
+  /** The reason is the client's once its calls are whole. */
+  owesReason = false
 
   /** @param requestId for the ids of calls that have none */
   constructor(requestId: string, bounds: CallBounds) {
-    this.choices = new ChoiceReader(requestId, bounds)
+    this.choices = new ChoiceReader(requestId, bounds, false)
   }
 
   /**
@@ -53,6 +55,7 @@ export class ChunkRepair implements MessageSink {
   closing(): string {
     this.clear()
     this.choices.close(this)
+    if (this.owesReason || this.calls.length > 0) this.reason = this.choices.finish
     const written = this.choiceOf({ index: 0, logprobs: null })
     return `"choices":${JSON.stringify(written === null ? [] : [written])}`
   }
@@ -111,13 +114,22 @@ export class ChunkRepair implements MessageSink {
     const source = isJsonObject(delta) ? delta : isJsonObject(message) ? message : {}
     const written = this.deltaOf(source)
     const isNothing = Object.keys(written).every((name) => name === 'role' || written[name] === '')
-    if (isNothing && this.reason === null && !('role' in written)) return null
+    const reason = this.reasonNow()
+    if (isNothing && reason === null && !('role' in written)) return null
     if (!this.hasRole && (!isJsonObject(delta) || this.calls.length > 0)) written['role'] ??= 'assistant'
     if ('role' in written) this.hasRole = true
-    // Calls after the reason change it.
-    const given = this.reason ?? (this.calls.length > 0 ? this.choices.finish : null)
-    const reason = given === null ? null : reasonWithCalls(given, this.choices.calls.count)
     return { index: typeof index === 'number' ? index : 0, delta: written, ...rest, finish_reason: reason }
+  }
+
+  /** Calls after the reason change it, and more of them may follow. */
+  private reasonNow(): FinishReason | null {
+    const { calls, finish } = this.choices
+    if (this.reason === null) {
+      if (this.calls.length > 0 && finish !== null) this.owesReason = true
+      return null
+    }
+    this.owesReason = calls.isPending
+    return this.owesReason ? null : reasonWithCalls(this.reason, calls.count)
   }
 
   private deltaOf(source: JsonObject): JsonObject {

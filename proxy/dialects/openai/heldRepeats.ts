@@ -35,10 +35,7 @@ export class HeldRepeats {
   take(bytes: Buffer, scan: ChunkScan, isRewritten: boolean, out: OutBuffer): number {
     const { choice, outputs, finished, call } = scan
     this.isTextAgain = this.isThoughtAgain = false
-    if (outputs === 0) {
-      if (finished) this.drop()
-      return 0
-    }
+    if (outputs === 0) return 0
     let sentBytes = 0
     if (choice.thoughts > 0) sentBytes += this.thought.send(out)
     else this.thought.drop()

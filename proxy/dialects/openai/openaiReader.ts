@@ -24,7 +24,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
   constructor(bounds: UsageBounds, eventBounds: EventBounds & CallBounds, requestId: string = '') {
     this.reports = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
-    this.choices = new ChoiceReader(requestId, eventBounds)
+    this.choices = new ChoiceReader(requestId, eventBounds, true)
   }
 
   get usage(): ReportedUsage | null {

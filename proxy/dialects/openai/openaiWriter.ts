@@ -11,6 +11,8 @@ import type { StreamTail } from '../shared/relayStream.ts'
 import { STREAM_END } from './chatStream.ts'
 import { calledTool } from './chatTools.ts'
 
+const NO_ARGUMENTS = '{}'
+
 interface HeldCall {
   readonly tool: ClientTool
   text: string
@@ -25,7 +27,10 @@ export class OpenaiWriter implements MessageWriter {
   private readonly tools: readonly ClientTool[] | undefined
   /** The arguments of calls that their client gets in one piece. */
   private readonly held = new Map<number, HeldCall>()
+  /** Calls of functions whose arguments are empty so far. */
+  private readonly bare = new Set<number>()
   private begun = false
+  private finish: FinishReason | null = null
 
   constructor({ requestId, model, startedAtMs, request }: AnswerContext) {
     const created = Math.floor(startedAtMs / 1000)
@@ -51,45 +56,55 @@ export class OpenaiWriter implements MessageWriter {
   toolCall(index: number, id: string, name: string, extra: JsonObject | null = null): void {
     const tool = clientTool(this.tools, name)
     if (tool.kind === 'custom') this.held.set(index, { tool, text: '' })
+    else this.bare.add(index)
     this.delta({ tool_calls: [{ index, ...calledTool(tool, id, ''), ...extra }] })
   }
 
   toolArguments(index: number, piece: string): void {
     const held = this.held.get(index)
+    this.bare.delete(index)
     if (held === undefined) this.delta({ tool_calls: [{ index, function: { arguments: piece } }] })
     else held.text += piece
   }
 
   ends(reason: FinishReason): void {
     this.begin()
-    for (const [index, { tool, text }] of this.held) {
-      const input = customInput(text)
-      const piece = tool.isCalledAsFunction === true ? { function: { arguments: input } } : { custom: { input } }
-      this.delta({ tool_calls: [{ index, ...piece }] })
-    }
-    this.held.clear()
-    this.chunk('{}', reason)
+    this.finish = reason
   }
 
   tail({ usage, fault, receipt }: StreamTail): string {
-    const last = fault !== null ? errorEvent(fault) : this.includeUsage ? this.usageEvent(usage) : ''
+    const last = fault !== null ? errorEvent(fault) : this.ending() + (this.includeUsage ? this.usageEvent(usage) : '')
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  }
+
+  /** The chunks that a message ends with, once nothing more of it can come. */
+  private ending(): string {
+    const rest = [...this.bare].map((index): JsonObject => ({ index, function: { arguments: NO_ARGUMENTS } }))
+    for (const [index, { tool, text }] of this.held) {
+      const input = customInput(text)
+      rest.push({
+        index,
+        ...(tool.isCalledAsFunction === true ? { function: { arguments: input } } : { custom: { input } }),
+      })
+    }
+    const chunks = rest.map((call) => this.chunk(JSON.stringify({ tool_calls: [call] }), null))
+    return chunks.join('') + (this.finish === null ? '' : this.chunk('{}', this.finish))
   }
 
   private delta(delta: object): void {
     this.begin()
-    this.chunk(JSON.stringify(delta), null)
+    this.out.appendText(this.chunk(JSON.stringify(delta), null))
   }
 
   private begin(): void {
     if (this.begun) return
     this.begun = true
-    this.chunk('{"role":"assistant","content":""}', null)
+    this.out.appendText(this.chunk('{"role":"assistant","content":""}', null))
   }
 
-  private chunk(delta: string, finish: FinishReason | null): void {
+  private chunk(delta: string, finish: FinishReason | null): string {
     const choice = `{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`
-    this.out.appendText(`${this.head}${choice}]${this.includeUsage ? ',"usage":null' : ''}}\n\n`)
+    return `${this.head}${choice}]${this.includeUsage ? ',"usage":null' : ''}}\n\n`
   }
 
   private usageEvent(usage: TokenUsage): string {

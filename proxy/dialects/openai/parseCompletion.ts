@@ -46,7 +46,7 @@ class JoinedEvents implements FrameSink, MessageSink {
   private broken = false
 
   constructor(requestId: string, bounds: CallBounds) {
-    this.choices = new ChoiceReader(requestId, bounds)
+    this.choices = new ChoiceReader(requestId, bounds, false)
   }
 
   /** @returns null when the bytes are no stream that ended well */

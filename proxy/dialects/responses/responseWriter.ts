@@ -124,7 +124,6 @@ export class ResponseWriter implements MessageWriter {
   ends(reason: FinishReason): void {
     this.begin()
     this.finish = reason
-    this.closeAll()
     this.flush()
   }
 
@@ -231,7 +230,7 @@ export class ResponseWriter implements MessageWriter {
   }
 
   private closeCall(call: CallItem, status: ItemStatus): void {
-    if (call.arguments === '' && status === 'completed') this.writeArguments(call, NO_ARGUMENTS)
+    if (call.arguments === '') this.writeArguments(call, NO_ARGUMENTS)
     if (call.event !== null) {
       const { members, piece } = call.content
       if (!call.passesPieces) this.emitPiece(call, piece)

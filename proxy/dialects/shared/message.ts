@@ -40,6 +40,7 @@ export interface MessageSink {
   refusal(piece: string): void
   /** A tool call begins; those of a message are numbered from 0. @param extra its members of other names */
   toolCall(index: number, id: string, name: string, extra?: JsonObject | null): void
+  /** Pieces of JSON; none for a call of a tool without parameters, for which a writer fills in an empty object. */
   toolArguments(index: number, piece: string): void
   /** May be called again, when what follows shows that the reason is more than `stop`. */
   ends(reason: FinishReason): void

@@ -116,17 +116,16 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const rest = body.end()
     if (rest.length > 0) this.read(stream, rest)
     if (this.stream !== stream || isOver(stream)) return
-    const out = this.services.outgoing
-    out.clear()
-    stream.finish(out)
-    this.pass(stream, out)
+    this.finishReading(stream)
     if (stream.state === 'broken') this.brokeOff(stream)
     else this.streamEnded(stream)
   }
 
   onBroken(): void {
-    if (this.stream?.finished === true) this.complete(this.stream)
-    else this.interrupt()
+    const { stream } = this
+    if (stream?.finished !== true) return this.interrupt()
+    if (this.begun) this.finishReading(stream)
+    this.complete(stream)
   }
 
   onDrain(): void {
@@ -189,6 +188,13 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
       if (!this.begin(stream)) return
     }
     this.send(out.view())
+  }
+
+  private finishReading(stream: RelayStream): void {
+    const out = this.services.outgoing
+    out.clear()
+    stream.finish(out)
+    this.pass(stream, out)
   }
 
   private brokeOff(stream: RelayStream): void {

@@ -9,6 +9,12 @@ export class Collected implements MessageSink {
   calls: { id: string; name: string; arguments: string }[] = []
   finish: FinishReason | null = null
 
+  /** Everything, with the arguments that a writer fills in where a reader passes on none. */
+  get whole(): object {
+    const calls = this.calls.map((call) => ({ ...call, arguments: call.arguments || '{}' }))
+    return { said: this.said, thought: this.thought, calls, finish: this.finish }
+  }
+
   text(piece: string): void {
     this.said += piece
   }

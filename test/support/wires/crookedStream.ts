@@ -26,6 +26,8 @@ export interface Twist {
   readonly thought: string
   readonly reason: 'right' | 'stop' | 'upper' | 'twice' | 'none'
   readonly emptyReasons: boolean
+  /** After each chunk comes one with the reason `stop` alone. */
+  readonly stopsOften: boolean
   readonly repeatsMessage: boolean
   /** The whole text comes once more, as the last delta. */
   readonly repeatsText: 'never' | 'withReason' | 'before'
@@ -77,6 +79,7 @@ export const twists: fc.Arbitrary<Twist> = fc
     thought: fc.constantFrom('reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'parts'),
     reason: fc.constantFrom('right', 'stop', 'upper', 'twice', 'none'),
     emptyReasons: fc.boolean(),
+    stopsOften: fc.boolean(),
     repeatsMessage: fc.boolean(),
     repeatsText: fc.constantFrom('never', 'withReason', 'before'),
     repeatsThought: fc.constantFrom('never', 'atEnd', 'withReason', 'before'),
@@ -100,7 +103,9 @@ function decodable(given: Twist): Twist {
   const isNumbered = given.index !== 'zero' && given.index !== 'null' && given.index !== 'none'
   const end = given.reason === 'none' && given.end.startsWith('data: bye') ? DONE : given.end
   const isWhole = given.arguments === 'object'
-  const twist: Twist = { ...given, end, ...(isWhole ? { name: 'whole', id: wholeId(given.id) } : {}) }
+  // A call of which the reason shows the end has its name and id.
+  const isBegunWhole = isWhole || given.stopsOften
+  const twist: Twist = { ...given, end, ...(isBegunWhole ? { name: 'whole', id: wholeId(given.id) } : {}) }
   if (isNumbered) return twist
   if (twist.id === 'given' || twist.id === 'repeated') {
     return { ...twist, together: twist.together && twist.name === 'whole' }
@@ -128,9 +133,10 @@ export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
   ]
   const empty = twist.emptyReasons ? '' : null
   const every = twist.usage === 'every' ? { usage: plan.usage } : {}
+  const stop = twist.stopsOften ? [chunk({}, 'stop')] : []
   const chunks = [
     chunk({ role: 'assistant', content: '' }, empty),
-    ...deltas.map((delta) => chunk(delta, empty, every)),
+    ...deltas.flatMap((delta) => [chunk(delta, empty, every), ...stop]),
   ]
   return inPieces([...chunks, ...endOf(plan, twist)], twist)
 }
