@@ -32,6 +32,11 @@ const reasoningOf = (body: Sent): unknown[] =>
     .filter(({ role }) => role === 'assistant')
     .map(({ reasoning_content: text }) => text)
 
+function isRefused(body: Sent): boolean {
+  const hasCalls = turnsOf(body).some(({ tool_calls: calls }) => calls !== undefined)
+  return hasCalls && reasoningOf(body).some((text) => typeof text !== 'string' || text === '')
+}
+
 function answerTo(body: Sent): Turn {
   return JSON.stringify(body['messages']).includes(RESULT)
     ? { text: 'In Oslo.' }
@@ -39,9 +44,7 @@ function answerTo(body: Sent): Turn {
 }
 
 before(async () => {
-  strict = await TurnProvider.start(({ body }) =>
-    reasoningOf(body).some((text) => typeof text !== 'string' || text === '') ? { refusal: REFUSAL } : answerTo(body),
-  )
+  strict = await TurnProvider.start(({ body }) => (isRefused(body) ? { refusal: REFUSAL } : answerTo(body)))
   plain = await TurnProvider.start(({ body }) => answerTo(body))
   const endpoints = ['chat', 'messages', 'responses']
   const providers = [
@@ -189,6 +192,14 @@ describe('reasoning goes back to a provider that wants it', () => {
       ],
     })
     assert.deepEqual(reasoningOf(strict.last.body), [' ', 'one\n\ntwo\n\nthree'])
+  })
+
+  test('a conversation without calls gets no blanks', async () => {
+    const turns = [FIRST, { role: 'assistant' as const, content: 'In Oslo.' }, FIRST]
+    await openai.chat.completions.create({ model: 'test/plain', messages: turns })
+    const { messages: asSent } = plain.last.body
+    await openai.chat.completions.create({ model: 'test/strict', messages: turns })
+    assert.deepEqual(strict.last.body['messages'], asSent)
   })
 
   test('a turn in which nothing but reasoning is kept is left out', async () => {

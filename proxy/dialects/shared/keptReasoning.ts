@@ -20,8 +20,12 @@ export function keepReasoning(message: JsonObject, text: string): void {
   message[KEPT_REASONING] = typeof before === 'string' ? before + JOINT + text : text
 }
 
-/** The messages for a provider that wants reasoning back with every message of the assistant. */
+/**
+ * The messages for a provider that wants reasoning back. It demands it where tools were called, and then with every message of the
+ * assistant.
+ */
 export function withReasoning(messages: readonly JsonObject[]): JsonObject[] {
+  if (!messages.some((message) => message['tool_calls'] !== undefined)) return withoutKeptReasoning(messages)
   return messages.map(({ [KEPT_REASONING]: kept, ...message }) =>
     message['role'] === 'assistant'
       ? { ...message, [REASONING_MEMBER]: message[REASONING_MEMBER] || kept || NO_REASONING }
