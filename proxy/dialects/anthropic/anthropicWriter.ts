@@ -11,10 +11,10 @@ import { stopReasonOf } from './stopReasons.ts'
 
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
-/** A block of the message that is not closed. */
 /** Clients parse the input of a tool without parameters too. */
 const NO_INPUT = { type: 'input_json_delta', partial_json: '{}' }
 
+/** A block of the message that is not closed. */
 interface Block {
   readonly start: object
   /** The type of its deltas, and the member of them that holds a piece. */

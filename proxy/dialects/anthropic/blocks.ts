@@ -215,8 +215,9 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
 // Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it.
 function readThinking(block: JsonObject, field: string, { size, members }: Reading): JsonObject | null {
   const { signature, thinking } = block
-  if (typeof thinking === 'string') members.think(thinking)
-  if (signature === '' || !isGiven(signature)) return null
+  const isSigned = isGiven(signature) && signature !== ''
+  if (typeof thinking === 'string') members.think(thinking, isSigned, size)
+  if (!isSigned) return null
   return {
     type: 'thinking',
     thinking: readText(block['thinking'], `${field}.thinking`, size),

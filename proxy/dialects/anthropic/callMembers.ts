@@ -41,9 +41,15 @@ export class CallMembers {
     return true
   }
 
-  /** @param words of a block of thinking */
-  think(words: string): void {
-    if (words !== '') this.reasoning.push(words)
+  /**
+   * A block of thinking.
+   * @param isMeasured a provider gets it in another form as well, and only one of the two
+   */
+  think(words: string, isMeasured: boolean, size: PromptSize): void {
+    if (words === '') return
+    this.reasoning.push(words)
+    if (isMeasured) size.keptReasoning = true
+    else countReasoning(words, size)
   }
 
   /** The call with this id is the next. */
@@ -52,7 +58,6 @@ export class CallMembers {
     if (pending === null && reasoning.length === 0) return
     this.byId.set(id, { reasoning, ...(pending !== null && { member: pending }) })
     if (pending !== null) countMember(pending, size)
-    for (const words of reasoning) countReasoning(words, size)
     this.pending = null
     this.reasoning = []
   }

@@ -133,16 +133,15 @@ class InputReader {
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
     const words = textOf(item['content']) || textOf(item['summary'])
-    if (words !== '') {
-      countReasoning(words, this.size)
-      this.reasoning.push(words)
-    }
+    if (words !== '') this.reasoning.push(words)
     const thought = unpackThought(item['encrypted_content'], this.limits)
-    if (thought === null) return
-    if (thought.type === 'call_member') {
-      this.member = thought
+    if (thought === null || thought.type === 'call_member') {
+      if (words !== '') countReasoning(words, this.size)
+      this.member = thought ?? this.member
       return
     }
+    // A provider gets either this or its words.
+    this.size.keptReasoning = true
     this.pending.push(thought)
     this.size.optionBytes = (this.size.optionBytes ?? 0) + jsonBytes(thought)
   }
