@@ -52,7 +52,11 @@ before(async () => {
   stack = await startStack({
     catalog: {
       providers,
-      models: providers.map(({ id }) => ({ id: `test/${id}`, routes: [{ provider: id, model: 'm' }] })),
+      models: providers.map(({ id }) => ({
+        id: `test/${id}`,
+        endpoints: ['chat', 'responses'],
+        routes: [{ provider: id, model: 'm' }],
+      })),
     },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -236,6 +240,22 @@ describe('a custom tool of an agent that mixes the formats', () => {
       }
     }
   }
+
+  test('the tool in the form of a chat, in a request of responses', async () => {
+    const [, nested] = NESTED
+    const tool = nested as unknown as OpenAI.Responses.Tool
+    const choice = { type: 'custom', custom: { name: 'ApplyPatch' } } as unknown as OpenAI.Responses.ToolChoiceCustom
+    const { output } = await openai.responses.create({
+      model: 'test/open',
+      input: [FIRST],
+      tools: [tool],
+      tool_choice: choice,
+    })
+    checkTool()
+    const call = output.find(({ type }) => type === 'custom_tool_call')
+    assert.ok(call?.type === 'custom_tool_call')
+    assert.deepEqual([call.name, call.input], ['ApplyPatch', PATCH])
+  })
 
   test('images and long texts of such a request reach the provider', async () => {
     const text = 'long "text" '.repeat(10_000)

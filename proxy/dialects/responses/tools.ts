@@ -47,8 +47,9 @@ function readAll(tools: unknown, param: string, limits: DialectLimits): readonly
 
 /** A tool or a choice in the form of a chat, which some clients use for both, in that of this format. */
 function flat(tool: unknown): unknown {
-  if (!isJsonObject(tool) || !isJsonObject(tool['function']) || isGiven(tool['name'])) return tool
-  return { ...tool['function'], type: tool['type'] }
+  if (!isJsonObject(tool) || isGiven(tool['name'])) return tool
+  const said = [tool['function'], tool['custom']].find(isJsonObject)
+  return said === undefined ? tool : { ...said, type: tool['type'] }
 }
 
 interface Choice {
