@@ -8,6 +8,8 @@ export interface RequestForm {
   readonly thinking: string
   /** It takes system messages at the beginning alone, as one. */
   readonly systemFirst: boolean
+  /** It does not know the role `developer`. */
+  readonly developerAsSystem: boolean
   /** It refuses the member of a streamed request that asks for usage. */
   readonly refusesStreamOptions: boolean
 }

@@ -71,7 +71,9 @@ function unreadKey({ id, env, file }: KeySource & { readonly id: string }, fault
 }
 
 function formOf(record: sluice.ProviderRecord): RequestForm | null {
-  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking, systemFirst, refusesStreamOptions } = record
-  const isUsual = omit.length === 0 && extra.length === 0 && thinking === '' && !systemFirst && !refusesStreamOptions
-  return isUsual ? null : { omit, extra, thinking, systemFirst, refusesStreamOptions }
+  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking } = record
+  const { systemFirst, developerAsSystem, refusesStreamOptions } = record
+  const isUsual = omit.length === 0 && extra.length === 0 && thinking === ''
+  if (isUsual && !systemFirst && !developerAsSystem && !refusesStreamOptions) return null
+  return { omit, extra, thinking, systemFirst, developerAsSystem, refusesStreamOptions }
 }

@@ -76,6 +76,8 @@ before(async () => {
     plain: {},
     anthropic: { dialect: 'anthropic' },
     first: { system_messages: 'first' },
+    system: { system_messages: 'system' },
+    deepseek: { preset: 'deepseek', api_key_env: 'SLUICE_TEST_PROVIDER_KEY' },
     extra: { extra_members: [...EXTRA_MEMBERS] },
     omits: { omit_members: ['prompt_cache_key', 'verbosity', 'parallel_tool_calls'] },
     ...Object.fromEntries(THINKING.map((name) => [`thinks-${name}`, { thinking_member: name }])),
@@ -226,6 +228,14 @@ describe('system messages', () => {
       { role: 'user', content: 'e' },
     ])
   })
+
+  for (const model of ['system', 'deepseek']) {
+    test(`of the role developer have the role system at a provider that does not know it: ${model}`, async () => {
+      await sent(model, { messages: SYSTEM })
+      const known = SYSTEM.map(({ role, ...said }) => ({ role: role === 'developer' ? 'system' : role, ...said }))
+      assert.deepEqual(provider.last.body['messages'], known)
+    })
+  }
 
   test('are sent as they are to others', async () => {
     await sent('plain', { messages: SYSTEM })

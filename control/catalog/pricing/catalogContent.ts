@@ -45,7 +45,7 @@ export interface ProviderContent {
   readonly output_from: 'reported' | 'total'
   readonly event_streams: readonly string[]
   readonly thinking_member?: string
-  readonly system_messages: 'many' | 'first'
+  readonly system_messages: 'many' | 'system' | 'first'
   readonly extra_members: readonly string[]
   readonly omit_members: readonly string[]
   readonly batch: boolean

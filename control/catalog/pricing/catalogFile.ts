@@ -48,6 +48,8 @@ export interface CatalogProvider {
   readonly thinkingMember: string
   /** It takes system messages at the beginning alone, as one. */
   readonly systemFirst: boolean
+  /** It does not know the role `developer`. */
+  readonly developerAsSystem: boolean
   readonly extraMembers: readonly string[]
   readonly omitMembers: readonly string[]
   /** It serves the files and batches of the OpenAI dialect. */
@@ -200,6 +202,7 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     eventStreams: content.event_streams,
     thinkingMember: content.thinking_member ?? '',
     systemFirst: content.system_messages === 'first',
+    developerAsSystem: content.system_messages === 'system',
     extraMembers: content.extra_members,
     omitMembers: content.omit_members,
     batch: content.batch,

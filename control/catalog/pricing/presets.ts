@@ -31,6 +31,8 @@ const ADDED_REASONING =
 const THINKS_ON =
   'thinking models refuse a history with tool calls that lacks their reasoning; it is sent back, or a blank where a client has not kept it'
 
+const NO_DEVELOPER = 'the role developer is refused; its messages are sent as system messages'
+
 /** The providers that a catalog can name by `preset`. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   openai: {
@@ -123,10 +125,12 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       api_key_env: 'DEEPSEEK_API_KEY',
       max_tokens_field: 'max_tokens',
+      system_messages: 'system',
       extra_members: ['reasoning_content'],
     },
     quirks: [
       THINKS_ON,
+      NO_DEVELOPER,
       'cached tokens come as prompt_cache_hit_tokens too; they are counted once',
       'comment lines keep a waiting stream alive',
     ],
@@ -139,9 +143,10 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       api_key_env: 'MOONSHOT_API_KEY',
       max_tokens_field: 'max_tokens',
+      system_messages: 'system',
       extra_members: ['reasoning_content'],
     },
-    quirks: [THINKS_ON, 'usage of a stream comes in its last choice as well; it is counted once'],
+    quirks: [THINKS_ON, NO_DEVELOPER, 'usage of a stream comes in its last choice as well; it is counted once'],
     source: 'https://platform.moonshot.ai/docs/api/chat',
   },
   mistral: {
@@ -151,6 +156,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       api_key_env: 'MISTRAL_API_KEY',
       max_tokens_field: 'max_tokens',
+      system_messages: 'system',
       stream_usage: false,
       omit_members: [
         'logit_bias',
@@ -166,6 +172,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ],
     },
     quirks: [
+      NO_DEVELOPER,
       'members that it does not know are refused with 422; max_completion_tokens and stream_options are among them',
       'usage comes with the last chunk unasked',
     ],

@@ -60,8 +60,8 @@ function providerRecord(
 ): Fields<sluice.ProviderRecord.$Properties> {
   const { id, baseUrl, dialect, keys, headers, query, dataPolicy, maxTokensField, batch, ...more } = provider
   const { proxy, caFile, certFile, keyFile, privateImages, traceContext, ...form } = more
-  const { refusesStreamOptions, thinkingMember, systemFirst, extraMembers, omitMembers, ...proof } = form
-  const { attestation: policy, outputFromTotal, eventStreams, ...left } = proof
+  const { refusesStreamOptions, thinkingMember, systemFirst, developerAsSystem, extraMembers, ...proof } = form
+  const { attestation: policy, omitMembers, outputFromTotal, eventStreams, ...left } = proof
   nothingLeft(left)
   const attestation = policy && policyText(policy)
   return {
@@ -85,6 +85,7 @@ function providerRecord(
     eventStreams: [...eventStreams],
     thinkingMember,
     systemFirst,
+    developerAsSystem,
     extraMembers: [...extraMembers],
     omitMembers: [...omitMembers],
     attestation,

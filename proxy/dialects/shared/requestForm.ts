@@ -37,7 +37,9 @@ export function shapedBody(
     delete body['reasoning_effort']
     Object.assign(body, write(effort))
   }
-  if (form.systemFirst && Array.isArray(body['messages'])) body['messages'] = systemFirst(body['messages'])
+  const { messages } = body
+  if (form.systemFirst && Array.isArray(messages)) body['messages'] = systemFirst(messages)
+  else if (form.developerAsSystem && Array.isArray(messages)) body['messages'] = messages.map(withoutDeveloper)
   for (const name of form.omit) delete body[name]
   return body
 }
@@ -83,6 +85,10 @@ function systemFirst(messages: readonly JsonObject[]): JsonObject[] {
     .map((message) => (isSystem(message) ? { ...message, role: 'user' } : message))
   if (leading.length === 0) return rest
   return [{ role: 'system', content: leading.map(textOf).join('\n\n') }, ...rest]
+}
+
+function withoutDeveloper(message: JsonObject): JsonObject {
+  return message['role'] === 'developer' ? { ...message, role: 'system' } : message
 }
 
 function isSystem({ role }: JsonObject): boolean {

@@ -21,7 +21,14 @@ const WITH_DATA_BYTES = 1_048_576
 const bounds = { limits, atOnceBytesMax: AT_ONCE_BYTES, withDataBytesMax: WITH_DATA_BYTES }
 const wholeBounds = { limits, atOnceBytesMax: WITH_DATA_BYTES, withDataBytesMax: 0 }
 
-const SYSTEM_FIRST = { omit: [], extra: [], thinking: '', systemFirst: true, refusesStreamOptions: true }
+const SYSTEM_FIRST = {
+  omit: [],
+  extra: [],
+  thinking: '',
+  systemFirst: true,
+  developerAsSystem: false,
+  refusesStreamOptions: true,
+}
 
 const PNG = 'iVBORw0KGgo/'
 const plain = (characters: number): string => PNG.repeat(Math.ceil(characters / PNG.length)).slice(0, characters)
