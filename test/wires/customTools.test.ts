@@ -161,6 +161,12 @@ describe('a custom tool in the form of a chat', () => {
     assert.deepEqual(provider.last.body['tool_choice'], { type: 'function', function: { name: 'ApplyPatch' } })
   })
 
+  test('in a batch job it is refused', async () => {
+    const { status, json } = await posted({ model: 'test/open', batch: true, messages: [FIRST], tools: NESTED })
+    assert.equal(status, 400)
+    assert.equal((json['error'] as Body)['param'], 'tools')
+  })
+
   for (const tool of [{ type: 'custom', custom: {} }, { type: 'custom' }, { type: 'custom', custom: 'ApplyPatch' }]) {
     test(`without a name it is refused: ${JSON.stringify(tool)}`, async () => {
       const { status, json } = await posted({ model: 'test/open', messages: [FIRST], tools: [tool] })

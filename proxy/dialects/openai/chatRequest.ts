@@ -35,6 +35,9 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
   if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
+  if (batch && tools.differing.length > 0) {
+    throw invalidRequest('Custom tools are not served in batch jobs; send functions.', 'tools')
+  }
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   return {
     modelId: model.modelId,

@@ -84,7 +84,8 @@ function readToolChoice(said: unknown): unknown {
     const { type, custom } = said
     if (type === 'any' || CHOICES.includes(type)) return readToolChoice(type)
     const { name } = isJsonObject(custom) ? custom : said
-    return typeof name === 'string' ? { type: 'function', function: { name: sentName(name) } } : said
+    if (typeof name !== 'string') return said
+    return { type: 'function', function: { name: type === 'custom' ? sentName(name) : name } }
   }
   throw invalidRequest(
     'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
