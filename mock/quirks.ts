@@ -97,6 +97,12 @@ export const QUIRKS: Readonly<Record<string, Quirks>> = {
       prompt_cache_miss_tokens: prompt - (details?.cached_tokens ?? 0),
     }),
   },
+  moonshot: {
+    source: 'https://platform.moonshot.ai/docs/api/chat',
+    options: 'usage=finish',
+    usage: ({ prompt_tokens_details: details }) => ({ cached_tokens: details?.cached_tokens ?? 0 }),
+    error: (status, message) => ({ error: { message, type: status === 429 ? 'rate_limit_reached_error' : 'error' } }),
+  },
   mistral: {
     source: 'https://docs.mistral.ai/api',
     options: 'usage=finish',
@@ -104,6 +110,7 @@ export const QUIRKS: Readonly<Record<string, Quirks>> = {
       members: ['max_completion_tokens', 'stream_options', 'logit_bias', 'logprobs', 'seed', 'user', 'service_tier'],
       status: 422,
     },
+    usage: ({ prompt_tokens_details: details }) => ({ num_cached_tokens: details?.cached_tokens ?? 0 }),
     error: (status, message) =>
       status === 422
         ? { object: 'error', message: { detail: [{ type: 'extra_forbidden', loc: ['body'], msg: message }] } }

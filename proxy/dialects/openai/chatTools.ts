@@ -73,7 +73,8 @@ type Named = JsonObject & { readonly name: string }
 
 function named(said: unknown, field: string): Named {
   if (isJsonObject(said) && typeof said['name'] === 'string') return said as Named
-  throw invalidRequest(`${field} must be an object with the name of the ${field.split('.')[1]} tool.`, field)
+  const kind = field.endsWith('.custom') ? 'tool' : 'function'
+  throw invalidRequest(`${field} must be an object with the ${kind}'s name.`, field)
 }
 
 // `any` is the word of Messages for `required`, which states each as the type of an object.
