@@ -208,7 +208,8 @@ test('the response accumulated from the events equals that of the last event', (
           if (kind === 'text') sink.text(text)
           else if (kind === 'refusal') sink.refusal(text)
           else if (kind === 'reasoning') sink.reasoning(text)
-          else if (kind === 'call') sink.toolCall(calls++, text, text)
+          // Readers give each call an id of its own.
+          else if (kind === 'call') sink.toolCall(calls, `${text}_${calls++}`, text)
           else if ('at' in rest && rest.at < calls) sink.toolArguments(rest.at, text)
         }
         if (ends) sink.ends(finish)
