@@ -73,6 +73,7 @@ const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL', 'abort'].map(
 )
 
 const empty = (delta: object) => chunk(delta, '')
+const TWICE = ['It is four, as I said before. ', 'It is four, as I said before. ']
 const stopping = (delta: object) => chunk(delta) + chunk({}, 'stop')
 const OTHERS: Wire[] = [
   {
@@ -131,6 +132,13 @@ const OTHERS: Wire[] = [
     stream: ROLE + stopping({ content: 'It is ' }) + stopping({ content: '4.' }) + ending(),
     want: answer,
   },
+  ...['stop', 'STOP'].map(
+    (word): Wire => ({
+      name: `the reason ${word} after every chunk, with a text that begins by repeating itself`,
+      stream: ROLE + [...TWICE, ' Yes.'].map((content) => chunk({ content }) + chunk({}, word)).join('') + ending(),
+      want: { text: `${TWICE.join('')} Yes.` },
+    }),
+  ),
   {
     name: 'the reason stop after every chunk, with a call',
     stream:

@@ -1,7 +1,7 @@
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
-import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packedBlock, type Thought } from '../shared/thought.ts'
@@ -11,8 +11,7 @@ import { stopReasonOf } from './stopReasons.ts'
 
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
-/** Clients parse the input of a tool without parameters too. */
-const NO_INPUT = { type: 'input_json_delta', partial_json: '{}' }
+const NO_INPUT = { type: 'input_json_delta', partial_json: NO_ARGUMENTS }
 
 /** A block of the message that is not closed. */
 interface Block {

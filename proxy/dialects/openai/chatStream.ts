@@ -277,7 +277,6 @@ export class ChatStream implements FrameSink, RelayStream {
     const members = write(repair)
     guard.reason = repair.choices.finish
     if (repair.outputBytes > 0 && !this.repeat.found) this.outputBytes += this.repeat.text.send(this.out)
-    else if (scan.finished) this.repeat.drop()
     if (members !== '') this.out.appendText(this.own.chunk(members))
     if (!repair.choices.broken) return
     this.error = repair.choices.error

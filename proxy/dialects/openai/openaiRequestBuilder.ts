@@ -6,7 +6,7 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
-import { withoutKeptReasoning, withReasoning } from '../shared/keptReasoning.ts'
+import { demandsReasoning, withoutKeptReasoning, withReasoning } from '../shared/keptReasoning.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
@@ -46,7 +46,7 @@ export function printOpenai(
 /** The body with those parts and members of its messages that a provider takes. */
 function takenBy({ prompt, forward }: ChatRequest, form: AskModel['form'], takesPdfs: boolean): JsonObject {
   const lacksMember = prompt.callMembers === true && form?.extra.includes(CALL_MEMBER) !== true
-  const wantsReasoning = form?.extra.includes(REASONING_MEMBER) === true && forward['messages'] !== undefined
+  const wantsReasoning = form?.extra.includes(REASONING_MEMBER) === true && demandsReasoning(forward['messages'])
   const { keptReasoning = false } = prompt
   if (!hasMedia(prompt) && !lacksMember && !wantsReasoning && !keptReasoning) return forward
   const messages = forward['messages'] as readonly JsonObject[]

@@ -6,12 +6,10 @@ import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import { customInput } from '../shared/customTools.ts'
-import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { STREAM_END } from './chatStream.ts'
 import { calledTool } from './chatTools.ts'
-
-const NO_ARGUMENTS = '{}'
 
 interface HeldCall {
   readonly tool: ClientTool

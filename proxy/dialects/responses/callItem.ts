@@ -3,9 +3,6 @@ import type { ClientTool, ClientToolKind } from '../shared/clientTools.ts'
 import { customInput } from '../shared/customTools.ts'
 import type { ItemIds, ItemStatus, OutputItem } from './responseItems.ts'
 
-/** Replaces the empty arguments that some providers send for functions without parameters, because clients parse them. */
-export const NO_ARGUMENTS = '{}'
-
 interface Form {
   readonly type: string
   readonly prefix: 'fc' | 'ctc' | 'tsc' | 'lsh'

@@ -2,11 +2,11 @@ import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/chatStream.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
-import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
-import { CallItem, NO_ARGUMENTS } from './callItem.ts'
+import { CallItem } from './callItem.ts'
 import {
   ItemIds,
   type ItemStatus,

@@ -20,12 +20,13 @@ export function keepReasoning(message: JsonObject, text: string): void {
   message[KEPT_REASONING] = typeof before === 'string' ? before + JOINT + text : text
 }
 
-/**
- * The messages for a provider that wants reasoning back. It demands it where tools were called, and then with every message of the
- * assistant.
- */
+/** Whether a provider that wants reasoning back demands it: where tools were called. @param messages of a chat; absent for none */
+export function demandsReasoning(messages: unknown): boolean {
+  return Array.isArray(messages) && messages.some((message: JsonObject) => message['tool_calls'] !== undefined)
+}
+
+/** The messages for a provider that demands reasoning, with every message of the assistant. */
 export function withReasoning(messages: readonly JsonObject[]): JsonObject[] {
-  if (!messages.some((message) => message['tool_calls'] !== undefined)) return withoutKeptReasoning(messages)
   return messages.map(({ [KEPT_REASONING]: kept, ...message }) =>
     message['role'] === 'assistant'
       ? { ...message, [REASONING_MEMBER]: message[REASONING_MEMBER] || kept || NO_REASONING }

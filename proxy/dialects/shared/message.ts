@@ -7,6 +7,9 @@ import type { Thought } from './thought.ts'
 
 export type { FinishReason }
 
+/** Stands for the empty arguments of tools without parameters, because clients parse them. */
+export const NO_ARGUMENTS = '{}'
+
 /** A call that the model wants the client to make. */
 export interface ToolCall {
   readonly id: string

@@ -133,7 +133,7 @@ export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
   ]
   const empty = twist.emptyReasons ? '' : null
   const every = twist.usage === 'every' ? { usage: plan.usage } : {}
-  const stop = twist.stopsOften ? [chunk({}, 'stop')] : []
+  const stop = twist.stopsOften ? [chunk({}, twist.reason === 'upper' ? 'STOP' : 'stop')] : []
   const chunks = [
     chunk({ role: 'assistant', content: '' }, empty),
     ...deltas.flatMap((delta) => [chunk(delta, empty, every), ...stop]),
