@@ -2,6 +2,7 @@ import { readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../contract/wire/scripts.ts'
@@ -48,7 +49,7 @@ export class JournalReplays {
   /** Owners whose processes seem to be alive and that Redis does not know, and since when. */
   private readonly unheardSinceMs = new Map<string, number>()
   private running: Promise<void> = Promise.resolve()
-  private wake: (() => void) | undefined
+  private readonly pause = new WakeableSleep()
   private finishing = false
 
   constructor(options: JournalReplaysOptions) {
@@ -63,13 +64,13 @@ export class JournalReplays {
 
   /** Looks immediately: a process has just ended. */
   lookNow(): void {
-    this.wake?.()
+    this.pause.wake()
   }
 
   /** Delivers the remaining journals for at most `timeoutMs`; the next start continues. */
   async finish(timeoutMs: number): Promise<void> {
     this.finishing = true
-    this.wake?.()
+    this.pause.wake()
     const rest = this.running.then(() => this.replayAll())
     // Calls wait while Redis is down.
     await Promise.race([
@@ -92,13 +93,9 @@ export class JournalReplays {
   }
 
   private async run(): Promise<void> {
-    const { signal } = this.stopping
-    while (!signal.aborted && !this.finishing) {
+    while (!this.finishing) {
       await this.replayAll().catch((error: unknown) => this.noteFault('all', error))
-      await new Promise<void>((resolve) => {
-        this.wake = resolve
-        sleep(this.options.limits.replayScanMs, undefined, { signal }).then(resolve, resolve)
-      })
+      await this.pause.sleep(this.options.limits.replayScanMs)
     }
   }
 

@@ -38,6 +38,11 @@ const memory = (): string => join(dir, 'memory')
 /** Looks once at all journals. @param answers the calls that Redis answers @returns the calls that were tried */
 async function look(answers: Partial<Redis> = {}): Promise<string[]> {
   const calls: string[] = []
+  await newReplays(calls, answers).finish(60_000)
+  return calls
+}
+
+function newReplays(calls: string[], answers: Partial<Redis> = {}, replayScanMs = 1_000): JournalReplays {
   const redis = new Proxy({} as Redis, {
     get: (_, name) => {
       if (name in answers) return Reflect.get(answers, name) as unknown
@@ -52,9 +57,7 @@ async function look(answers: Partial<Redis> = {}): Promise<string[]> {
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(JSON.parse(line)) })
   const config = { journalFolder: disk(), journalMemoryFolder: memory(), busKeys: [BUS_KEY] }
   const living = (): ReadonlySet<string> => new Set()
-  const replays = new JournalReplays({ config, redis, rpc: { call }, limits: limitsWith({}), log, living })
-  await replays.finish(60_000)
-  return calls
+  return new JournalReplays({ config, redis, rpc: { call }, limits: limitsWith({ replayScanMs }), log, living })
 }
 
 function forge(folder: string, owner: string, busKey: Buffer): void {
@@ -178,6 +181,17 @@ test('the journal of a dead process that would be seen from here is taken over i
     if (isNoted) await noteProcessSpace(path)
     await look()
     assert.ok(readdirSync(disk()).includes(`${owner}.${process.pid}`))
+  }
+})
+
+test('the end does not wait for the interval after a scan that is under way', async () => {
+  for (const isAsked of [false, true]) {
+    const replays = newReplays([], {}, 3_600_000)
+    replays.start()
+    if (isAsked) replays.lookNow()
+    const startedMs = performance.now()
+    await replays.finish(120_000)
+    assert.ok(performance.now() - startedMs < 60_000)
   }
 })
 
