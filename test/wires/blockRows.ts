@@ -147,7 +147,7 @@ export const ROWS: readonly Row[] = [
       { role: 'user', content: 'c' },
       { role: 'system', content: 's' },
     ],
-    anthropic: [user(text('c')), { role: 'system', content: [text('s')] }],
+    anthropic: [user(text('c')), user(text('s'))],
   },
   {
     title: 'a block of the assistant that is not known',

@@ -104,7 +104,12 @@ const NATIVE: readonly (readonly [title: string, sent: readonly object[], got: r
   [
     'a result in the second message of the user',
     [assistant(use), user(text('a')), user(toolResult)],
-    [assistant(use), user(text('a')), user(toolResult)],
+    [assistant(use), user(toolResult), user(text('a'))],
+  ],
+  [
+    'results in two messages of the user',
+    [assistant(use, { ...use, id: 't2' }), user({ ...toolResult, tool_use_id: 't2' }, text('a')), user(toolResult)],
+    [assistant(use, { ...use, id: 't2' }), user({ ...toolResult, tool_use_id: 't2' }, toolResult, text('a'))],
   ],
   ['a result without a call', [user(toolResult, text('a'))], [user(text('x'), text('a'))]],
   [

@@ -60,13 +60,6 @@ export function anthropicPrompt(messages: readonly JsonObject[], thoughts: Thoug
   return { system, messages: turns }
 }
 
-/** The blocks of a turn of the user with the results first, as the format demands. */
-export function resultsFirst(content: JsonObject[]): JsonObject[] {
-  const results = content.filter(({ type }) => type === 'tool_result')
-  if (results.length === 0 || resultsIn(content) === results.length) return content
-  return [...results, ...content.filter(({ type }) => type !== 'tool_result')]
-}
-
 /** How many results a turn of the user begins with: they precede everything else that is said in it. */
 function resultsIn(content: readonly JsonObject[]): number {
   const end = content.findIndex(({ type }) => type !== 'tool_result')

@@ -2,7 +2,15 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { Tagging } from '../../../contract/money/tags.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isGiven, readBoolean, readModels, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
+import {
+  isGiven,
+  readBoolean,
+  readModels,
+  readName,
+  readPositiveInteger,
+  readWord,
+  refuseBatch,
+} from '../../json/fields.ts'
 import { readMessagesTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countOption } from '../openai/options.ts'
@@ -91,9 +99,8 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
   const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
   const joined: unknown[] = []
   const members = new CallMembers(limits)
-  const native: JsonObject = {
-    messages: readMessages(body['messages'], { size: prompt, tools: joined, members }, limits),
-  }
+  const { messages, effort } = readMessages(body['messages'], { size: prompt, tools: joined, members }, limits)
+  const native: JsonObject = { messages }
   if (isGiven(body['system'])) {
     const system = readContent(body['system'], 'system', 'system', {
       size: prompt,
@@ -107,7 +114,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
   Object.assign(native, readTools(body, joined, prompt, limits), readSampling(body, prompt, limits))
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
-    output_config: readOutputConfig(body, prompt),
+    output_config: readOutputConfig(body, effort, prompt),
     metadata: readMetadata(body['metadata'], prompt, limits),
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }
@@ -133,7 +140,12 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
   return new MessagesRequest(read, native, members)
 }
 
-function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: DialectLimits): JsonObject[] {
+/** The messages that a model can be shown, and the effort that the last instruction about it asks for. */
+function readMessages(
+  value: unknown,
+  into: Omit<Reading, 'newest'>,
+  limits: DialectLimits,
+): { messages: JsonObject[]; effort: string | null } {
   const { size } = into
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
@@ -143,6 +155,7 @@ function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: Dia
   }
   size.messages += value.length
   const messages: JsonObject[] = []
+  let effort: string | null = null
   const newest = value.findLastIndex((message: unknown) => isJsonObject(message) && message['role'] === 'user')
   for (const [i, message] of value.entries()) {
     const field = `messages[${i}]`
@@ -153,14 +166,22 @@ function readMessages(value: unknown, into: Omit<Reading, 'newest'>, limits: Dia
     }
     const reading = { ...into, newest: i === newest && !holdsResult(sent) }
     into.members.begin()
-    const content = readContent(sent, role, `${field}.content`, reading)
+    if (role === 'system') {
+      size.rewritten = true
+      effort = readEffort(message['output_config'], field) ?? effort
+    }
+    const content = isEmpty(sent) ? [] : readContent(sent, role, `${field}.content`, reading)
     if (content.length > 0) messages.push({ role, content })
-    else if (role !== 'assistant' && isEmpty(sent))
-      throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
+    else if (i === newest && isEmpty(sent)) throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }
   if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
-  return pairedBlocks(messages, size)
+  return { messages: pairedBlocks(messages, size), effort }
+}
+
+/** How much to think from a message on, which clients say so that what precedes it stays cached. */
+function readEffort(config: unknown, field: string): string | null {
+  return isJsonObject(config) ? readWord(config['effort'], `${field}.output_config.effort`) : null
 }
 
 // An agent goes on by itself after a result, and no user is there to take back what cannot be served.
@@ -169,7 +190,7 @@ function holdsResult(content: unknown): boolean {
 }
 
 function isEmpty(content: unknown): boolean {
-  return content === '' || (Array.isArray(content) && content.length === 0)
+  return !isGiven(content) || content === '' || (Array.isArray(content) && content.length === 0)
 }
 
 /** The tools whose names providers of another dialect do not take. */

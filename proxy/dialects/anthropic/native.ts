@@ -25,6 +25,7 @@ import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 import { providerBody, withoutDocuments } from './nativeBody.ts'
+import { placedSystem } from './placedSystem.ts'
 import { wholeEvents } from './wholeEvents.ts'
 
 /** The members of an answer that the gateway sets itself, replacing the provider's. */
@@ -56,7 +57,8 @@ export function messagesOf(request: unknown): MessagesRequest {
 
 /** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  const whole = providerBody(shownTo(model, request), request.prompt.tools ?? 0)
+  const taken = providerBody(shownTo(model, request), request.prompt.tools ?? 0)
+  const whole = placedSystem(taken, model.form?.systemFirst === true)
   if (model.thinking !== 'none') return whole
   const { thinking: _thinking, output_config: config, ...body } = whole
   const { format } = (config ?? {}) as JsonObject

@@ -89,16 +89,18 @@ export function readThinking(thinking: unknown, maxTokens: number | null): JsonO
 
 /**
  * The member `output_config`: the effort, and the schema of the answer.
+ * @param laterEffort what a message of the conversation asks for in its place
  * @throws GatewayError 400
  */
-export function readOutputConfig(body: JsonObject, size: PromptSize): JsonObject | null {
-  const config = body['output_config'] ?? (isGiven(body['output_format']) ? {} : null)
+export function readOutputConfig(body: JsonObject, laterEffort: string | null, size: PromptSize): JsonObject | null {
+  const isImplied = isGiven(body['output_format']) || laterEffort !== null
+  const config = body['output_config'] ?? (isImplied ? {} : null)
   if (!isGiven(config)) return null
   if (!isJsonObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
   // Older packages have the format next to the configuration.
   const format = config['format'] ?? body['output_format']
   const clean: JsonObject = {}
-  const effort = readWord(config['effort'], 'output_config.effort')
+  const effort = laterEffort ?? readWord(config['effort'], 'output_config.effort')
   if (effort !== null) {
     countOption(effort, size)
     clean['effort'] = effort

@@ -1,54 +1,81 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { noResult } from '../shared/pairedResults.ts'
-import { NOTHING_SAID, resultsFirst } from './anthropicMessages.ts'
+import { NOTHING_SAID } from './anthropicMessages.ts'
 import { isCall } from './callBlocks.ts'
 
 /** A turn of the user in which nothing else is said. */
 const NOBODY: JsonObject = { role: 'user', content: [] }
 
 /**
- * The checked messages of the format with exactly one result for each call, in the turn of the user that follows it; see
- * `pairedResults`, which does the same for chats. Consecutive messages of one side are one turn.
+ * The checked messages of the format with exactly one result for each call, directly after it; see `pairedResults`, which does
+ * the same for chats. Consecutive messages of one side are one turn.
  * @param size of the prompt, which grows by what is added
  */
 export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize): JsonObject[] {
   const paired: JsonObject[] = []
-  /** The ids of calls of the assistant's turn that have no result yet. */
+  /** The ids of calls of the assistant's turn. */
   let open: string[] = []
-  for (const [i, message] of messages.entries()) {
-    const { role, content } = message
-    const blocks = Array.isArray(content) ? (content as JsonObject[]) : []
-    if (role === 'assistant') open.push(...blocks.filter(isCall).map(({ id }) => String(id)))
-    const own = role === 'user' && blocks.some(isResult) ? { ...message, content: answered(blocks, open) } : message
-    const isTurnEnd = role !== 'assistant' && (messages[i + 1]?.['role'] ?? 'assistant') === 'assistant'
-    if (!isTurnEnd || open.length === 0) {
-      paired.push(own)
+  /** The messages since that turn. */
+  let replies: JsonObject[] = []
+  const endReplies = (): void => {
+    paired.push(...answered(replies, open, size))
+    open = []
+    replies = []
+  }
+  for (const message of messages) {
+    if (message['role'] !== 'assistant') {
+      replies.push(message)
       continue
     }
-    if (role !== 'user') paired.push(own)
-    paired.push(withMissing(role === 'user' ? own : NOBODY, open, size))
-    open = []
+    if (replies.length > 0) endReplies()
+    open.push(
+      ...contentOf(message)
+        .filter(isCall)
+        .map(({ id }) => String(id)),
+    )
+    paired.push(message)
   }
-  if (open.length > 0) paired.push(withMissing(NOBODY, open, size))
+  endReplies()
   return paired
 }
 
-/** The blocks of the user, with what no open call has asked for as said by the user. Takes the ids of the results off `open`. */
-function answered(blocks: readonly JsonObject[], open: string[]): JsonObject[] {
-  const kept = blocks.flatMap((block) => {
+/** The replies to calls, beginning with a message of the user that has their results. */
+function answered(replies: readonly JsonObject[], open: string[], size: PromptSize): JsonObject[] {
+  const results: JsonObject[] = []
+  let holderAt = -1
+  const rest = replies.map((message, i) => {
+    const before = results.length
+    const own = takeResults(message, open, results)
+    if (holderAt < 0 && results.length > before) holderAt = i
+    return own
+  })
+  results.push(...open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) })))
+  if (results.length === 0) return rest
+  if (holderAt < 0) holderAt = rest.findIndex(({ role }) => role === 'user')
+  const holder = rest[holderAt] ?? NOBODY
+  const others = rest.filter((message, i) => i !== holderAt && contentOf(message).length > 0)
+  return [{ ...holder, content: [...results, ...contentOf(holder)] }, ...others]
+}
+
+/**
+ * A message without the results of open calls, which go to `results`, and their ids off `open`. Results without a call are
+ * said by the user.
+ */
+function takeResults(message: JsonObject, open: string[], results: JsonObject[]): JsonObject {
+  const blocks = message['role'] === 'user' ? contentOf(message) : []
+  if (!blocks.some(isResult)) return message
+  const before = results.length
+  const content = blocks.flatMap((block) => {
     if (!isResult(block)) return [block]
     const place = open.indexOf(String(block['tool_use_id']))
     if (place < 0) return contentOf(block)
     open.splice(place, 1)
-    return [block]
+    results.push(block)
+    return []
   })
-  return kept.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : resultsFirst(kept)
-}
-
-function withMissing(message: JsonObject, open: readonly string[], size: PromptSize): JsonObject {
-  const missing = open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) }))
-  return { ...message, content: resultsFirst([...contentOf(message), ...missing]) }
+  const isNothing = content.length === 0 && results.length === before
+  return { ...message, content: isNothing ? [{ type: 'text', text: NOTHING_SAID }] : content }
 }
 
 function contentOf({ content }: JsonObject): JsonObject[] {

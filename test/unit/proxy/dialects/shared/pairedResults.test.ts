@@ -16,8 +16,7 @@ const words = fc.string({ minLength: 1, maxLength: 4 })
 const sorted = (texts: readonly unknown[]): string[] => texts.map(String).sort()
 
 const chatMessage = fc.oneof(
-  words.map((content): JsonObject => ({ role: 'user', content })),
-  words.map((content): JsonObject => ({ role: 'assistant', content })),
+  ...['user', 'assistant', 'system'].map((role) => words.map((content): JsonObject => ({ role, content }))),
   fc
     .tuple(words, fc.uniqueArray(id, { minLength: 1, maxLength: 3 }))
     .map(([content, ids]): JsonObject => ({ role: 'assistant', content, tool_calls: ids.map((one) => ({ id: one })) })),
@@ -71,6 +70,7 @@ const assistantTurn = fc.tuple(words, fc.uniqueArray(id, { maxLength: 3 })).map(
     content: [{ type: 'text', text: said }, ...ids.map((one) => ({ type: 'tool_use', id: one, name: 'f', input: {} }))],
   }),
 )
+const instruction = words.map((said): JsonObject => ({ role: 'system', content: [{ type: 'text', text: said }] }))
 const blocksIn = (messages: readonly JsonObject[], role: string, type: string): JsonObject[] =>
   messages
     .filter((message) => message['role'] === role)
@@ -91,14 +91,17 @@ function turnsOf(messages: readonly JsonObject[]): JsonObject[][] {
 
 test('messages of blocks with any calls and results', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(userTurn, assistantTurn), { maxLength: 8 }), (messages) => {
+    fc.property(fc.array(fc.oneof(userTurn, assistantTurn, instruction), { maxLength: 8 }), (messages) => {
       const size = sizeOf()
       const paired = pairedBlocks(messages, size)
       let asked: JsonObject[] = []
       for (const turn of turnsOf(paired)) {
         const results = blocksIn(turn, 'user', 'tool_result')
-        if (turn[0]?.['role'] === 'user')
+        if (turn[0]?.['role'] === 'user') {
           assert.deepEqual(sorted(results.map((one) => one['tool_use_id'])), sorted(asked.map((one) => one['id'])))
+          const all = turn.flatMap(({ content }) => content as JsonObject[])
+          assert.deepEqual(all.slice(0, results.length), results)
+        }
         asked = blocksIn(turn, 'assistant', 'tool_use')
       }
       assert.deepEqual(asked, [])
