@@ -201,6 +201,22 @@ describe('members that not every provider takes', () => {
     assert.equal(reply.headers.get('x-dropped-parameters'), 'safety_settings, top_a')
   })
 
+  test('are named to clients of Messages and Responses', async () => {
+    const others = { foo: 1, service_tier: 'auto', context_management: null }
+    const body = { model: 'test/plain', messages: [{ role: 'user', content: 'hi' }], ...others, speed: 'fast' }
+    const known = { top_k: 1, metadata: { user_id: 'u' }, provider: {}, system: 's', stop_sequences: ['x'] }
+    for (const stream of [false, true]) {
+      const reply = await messages(stack.baseUrl, apiKey, { ...body, ...known, stream })
+      assert.equal(reply.headers.get('x-dropped-parameters'), 'foo, service_tier, speed')
+    }
+    const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: 'test/plain', input: 'hi', ...others })
+    assert.equal(reply.headers.get('x-dropped-parameters'), 'foo, service_tier')
+    assert.equal(
+      (await messages(stack.baseUrl, apiKey, { model: 'test/plain' })).headers.get('x-dropped-parameters'),
+      null,
+    )
+  })
+
   test('the schema of the catalog lists the members that may be named', () => {
     const path = join(projectRoot, 'contract/schemas/catalog.schema.json')
     const schema = JSON.parse(readFileSync(path, 'utf8')) as {

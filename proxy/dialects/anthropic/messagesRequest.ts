@@ -14,11 +14,13 @@ import {
 import { readMessagesTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countOption } from '../openai/options.ts'
+import type { Asides } from '../shared/asides.ts'
 import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { CallMembers } from './callMembers.ts'
@@ -26,6 +28,13 @@ import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { pairedBlocks } from './pairedBlocks.ts'
 import { chatBody, effortFor } from './toChat.ts'
+
+const KNOWN: ReadonlySet<string> = new Set(
+  (
+    'model models max_tokens messages system tools tool_choice stream stop_sequences temperature top_p top_k thinking ' +
+    'output_config output_format metadata cache_control provider batch'
+  ).split(' '),
+)
 
 /** A Messages request that is valid by itself. */
 export class MessagesRequest implements ChatRequest {
@@ -41,6 +50,7 @@ export class MessagesRequest implements ChatRequest {
   readonly preferences: ChatRequest['preferences']
   readonly tools: readonly ClientTool[]
   readonly tagging?: Tagging
+  readonly asides?: Asides
   /** The members of the body that may go to a provider that speaks the format. */
   readonly native: JsonObject
 
@@ -62,6 +72,7 @@ export class MessagesRequest implements ChatRequest {
     this.preferences = read.preferences
     this.tools = read.tools ?? []
     if (read.tagging !== undefined) this.tagging = read.tagging
+    if (read.asides !== undefined) this.asides = read.asides
     this.native = native
     this.read = read
   }
@@ -135,6 +146,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     prompt,
     preferences: readPreferences(body['provider']),
     ...readMessagesTagging(body, limits),
+    ...asidesOf(body, KNOWN, limits.droppedNamesMax),
     ...renamedTools(native['tools']),
   }
   return new MessagesRequest(read, native, members)

@@ -15,11 +15,10 @@ import { readTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
-import type { Asides } from '../shared/asides.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
-import { unknownNames } from '../shared/requestForm.ts'
+import { asidesOf } from '../shared/requestForm.ts'
 import { readInput } from './items.ts'
 import { asksForSummary, summaryBody } from './summary.ts'
 import { readTextOptions } from './textOptions.ts'
@@ -98,7 +97,7 @@ function readResponse(body: JsonObject, limits: DialectLimits): ChatRequest {
     ...(wantsThoughts(body['include']) && { returnsThoughts: true }),
     named: Object.keys(forward),
     ...readTagging(body, limits),
-    ...asidesOf(body, limits),
+    ...asidesOf(body, KNOWN, limits.droppedNamesMax),
     ...(reasoning.effort !== null && { effort: reasoning.effort }),
     echo: readEcho(echo, limits),
     ...(tools.differing.length > 0 && { tools: tools.differing }),
@@ -117,11 +116,6 @@ const KNOWN: ReadonlySet<string> = new Set(
 /** Whether reasoning items are to hold what it takes to send them back. */
 function wantsThoughts(include: unknown): boolean {
   return Array.isArray(include) && include.includes('reasoning.encrypted_content')
-}
-
-function asidesOf(body: JsonObject, limits: DialectLimits): { asides?: Asides } {
-  const unknown = unknownNames(body, KNOWN, limits.droppedNamesMax)
-  return unknown.length === 0 ? {} : { asides: { unknown, extra: [], thinking: [] } }
 }
 
 // Repeated members are written into several events.

@@ -2,6 +2,7 @@ import { DIALECT } from '../../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
+import type { Asides } from './asides.ts'
 import type { ChatFields } from './chatRequest.ts'
 
 const NAME = /^[\w.-]{1,64}$/
@@ -70,6 +71,12 @@ export function unknownNames(body: JsonObject, known: ReadonlySet<string>, max: 
     if (names.length >= max) break
   }
   return names
+}
+
+/** The names of a body's members that no provider gets, where an endpoint has no others. */
+export function asidesOf(body: JsonObject, known: ReadonlySet<string>, max: number): { asides?: Asides } {
+  const unknown = unknownNames(body, known, max)
+  return unknown.length === 0 ? {} : { asides: { unknown, extra: [], thinking: [] } }
 }
 
 function isOff(effort: string): boolean {
