@@ -5,12 +5,13 @@ import type { ProviderError } from './providerError.ts'
  * - `account`: of the gateway's own account there: no money, revoked, suspended. Clients never see it.
  * - `context`: the prompt is too long for the model.
  * - `request`: the request itself.
+ * - `thoughts`: the request, for thinking in its history that another provider has signed, or that is missing there.
  * - `rate`: too many requests for now.
  * - `route`: the provider does not have the model or the path.
  * - `timeout`: the provider gave up waiting.
  * - `provider`: anything else.
  */
-export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
+export type FaultOwner = 'account' | 'context' | 'request' | 'thoughts' | 'rate' | 'route' | 'timeout' | 'provider'
 
 export interface ProviderFault {
   readonly owner: FaultOwner
@@ -104,6 +105,13 @@ const CONTEXT: readonly RegExp[] = [
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
 
+/** Words in which providers of the Anthropic format refuse the thinking of a history. */
+const THOUGHTS: readonly RegExp[] = [
+  /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
+  /must start with a thinking block/i,
+  /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
+]
+
 /** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
   /credit balance is too low/i,
@@ -130,6 +138,7 @@ export function faultOf(status: number, error: ProviderError): ProviderFault {
   }
   if (CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
     return { owner: 'context', name: '', certain: true }
+  if (THOUGHTS.some((pattern) => pattern.test(error.message))) return { owner: 'thoughts', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
   const owner = ownerOfStatus(status)

@@ -27,6 +27,11 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
+/** The cause of an error: the provider does not take the thinking of the history, and may take the request without. */
+export class ForeignThoughts extends Error {
+  override readonly name = 'ForeignThoughts'
+}
+
 /**
  * Classifies a provider's error answer: a fault of the request, of this route, or of the gateway's own account with the
  * provider, which clients never see.
@@ -72,6 +77,8 @@ export function classifyRefusal(
     }
     case 'request':
       return requestFault('upstream_rejected', shown, provider)
+    case 'thoughts':
+      return requestFault('upstream_rejected', shown, provider, new ForeignThoughts())
     default:
       return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
   }
@@ -98,9 +105,10 @@ function requestFault(
   code: 'context_length_exceeded' | 'upstream_rejected',
   status: number,
   provider: ProviderError,
+  cause?: ForeignThoughts,
 ): Refusal {
   const reason = cleanMessage(provider.message)
   const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`
-  const error = new GatewayError(code, { message, status })
+  const error = new GatewayError(code, { message, status, cause })
   return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
 }

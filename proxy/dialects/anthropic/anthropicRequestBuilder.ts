@@ -10,6 +10,7 @@ import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
+import { lacksThought } from './foreignThoughts.ts'
 
 export const MESSAGES_PATH = '/messages'
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
@@ -17,11 +18,11 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
 export function printAnthropic(
   { forward, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
-  model: Pick<AskModel, 'thinking' | 'pdfTokens'>,
+  model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'dropsThoughts'>,
 ): Printed {
   const said = forward['messages'] as readonly JsonObject[]
   // Models that do not think take no thinking back.
-  const shown = model.thinking === 'none' ? undefined : thoughts
+  const shown = model.thinking === 'none' || model.dropsThoughts === true ? undefined : thoughts
   const { system, messages: turns } = anthropicPrompt(
     pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
     shown,
@@ -34,6 +35,7 @@ export function printAnthropic(
     ...stopOf(forward['stop']),
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }
+  // A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries.
   const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
@@ -79,18 +81,6 @@ function outputConfig(config: unknown, format: string | Uint8Array | undefined):
   if (format === undefined) return stated === '' ? [] : [`"output_config":{${stated}},`]
   return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
-
-// A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries. The
-// user's text after the result belongs to the same turn.
-function lacksThought(turns: readonly JsonObject[]): boolean {
-  const [asked, answered] = turns.slice(-2)
-  const answers = (answered?.['content'] ?? []) as readonly JsonObject[]
-  if (!answers.some(({ type }) => type === 'tool_result')) return false
-  const [first] = (asked?.['content'] ?? []) as readonly JsonObject[]
-  return !THOUGHTS.has(first?.['type'])
-}
-
-const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 // The format knows temperatures up to 1, refuses some samplings together, and all of them while a model thinks.
 function sampling(options: JsonObject): JsonObject {

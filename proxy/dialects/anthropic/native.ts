@@ -22,6 +22,7 @@ import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthr
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
+import { withoutThoughts } from './foreignThoughts.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 import { providerBody, withoutDocuments } from './nativeBody.ts'
@@ -57,7 +58,9 @@ export function messagesOf(request: unknown): MessagesRequest {
 
 /** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  const taken = providerBody(shownTo(model, request), request.prompt.tools ?? 0)
+  const shown = shownTo(model, request)
+  const known = model.dropsThoughts === true ? withoutThoughts(shown) : shown
+  const taken = providerBody(known, request.prompt.tools ?? 0)
   const whole = placedSystem(taken, model.form?.systemFirst === true)
   if (model.thinking !== 'none') return whole
   const { thinking: _thinking, output_config: config, ...body } = whole

@@ -30,6 +30,8 @@ export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOu
   readonly pdfTokens?: number
   /** How the provider wants its requests; null or absent is as usual. */
   readonly form?: RequestForm | null
+  /** Thinking of the history is left out, because a provider has refused it; absent is not. */
+  readonly dropsThoughts?: boolean
 }
 
 /** A request in the dialect of a provider, except for the parts that depend on the route and on the hold. */

@@ -12,6 +12,7 @@ import {
 import type { HeaderList } from '../../server/exchange.ts'
 import { limited } from '../../upstream/keyVerdict.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
+import { ForeignThoughts } from '../../upstream/refusal.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { AnswerInput } from '../largeBodies/largeTasks.ts'
 import type { RunContext } from '../run/context.ts'
@@ -49,6 +50,8 @@ export class ProviderRequests implements GrantedOrder {
   private candidates: readonly Candidate[]
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
+  /** A provider has refused the thinking of the history, which is left out since. */
+  private dropsThoughts = false
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
 
@@ -106,10 +109,16 @@ export class ProviderRequests implements GrantedOrder {
   }
 
   /**
-   * Goes on to the next model that may serve the request after this error.
-   * @returns whether there is one; a promise where its requests are being written first
+   * Goes on after this error: without the thinking of the history where it was refused, else to the next model that may serve
+   * the request.
+   * @returns whether it does; a promise where the requests are being written first
    */
   fallBack(error: GatewayError): boolean | Promise<void> {
+    if (error.cause instanceof ForeignThoughts && !this.dropsThoughts) {
+      this.dropsThoughts = true
+      this.builder = undefined
+      return this.order.source.prepare(this.order.admitted, true) ?? true
+    }
     if (error.row === 'rate_limited') this.waitSeconds = sooner(this.waitSeconds, error.retryAfterSeconds)
     if (this.candidates.length === 0) return false
     const { order, heldUnits } = this
@@ -122,7 +131,7 @@ export class ProviderRequests implements GrantedOrder {
     this.maxTokens = grantedOutputTokens(next.admitted.size, heldUnits)
     this.run.serveBy(meteredOf(this.order))
     this.run.services.metrics.noteFallback(reason)
-    return this.order.source.prepare(next.admitted) ?? true
+    return this.order.source.prepare(next.admitted, this.dropsThoughts) ?? true
   }
 
   /** The error as the client gets it when no model is left: one that asks it to wait names the shortest wait of all models. */
@@ -166,8 +175,8 @@ export class ProviderRequests implements GrantedOrder {
   private write(provider: Provider): ProviderRequestBuilder {
     this.dialect = provider.dialect
     const { source, admitted, request } = this.order
-    const { codec } = this
-    const printed = source.print(provider, codec, admitted.model)
+    const { codec, dropsThoughts } = this
+    const printed = source.print(provider, codec, admitted.model, dropsThoughts)
     return codec.ask(request, this.run.exchange.id, admitted.model, printed)
   }
 }

@@ -22,10 +22,14 @@ export interface RoutedModel {
 
 /** The parts of a chat request for providers and for the tokenizer. */
 export interface ChatSource {
-  /** Has the request written for all providers of a model. @returns undefined where nothing is to be waited for */
-  prepare(asked: RoutedModel): Promise<void> | undefined
+  /**
+   * Has the request written for all providers of a model.
+   * @param dropsThoughts without the thinking of its history, which one of them has refused
+   * @returns undefined where nothing is to be waited for
+   */
+  prepare(asked: RoutedModel, dropsThoughts?: boolean): Promise<void> | undefined
   /** The request as providers of a dialect read it, after `prepare` for its model. */
-  print(provider: Provider, codec: ChatCodec, model: Model): Printed
+  print(provider: Provider, codec: ChatCodec, model: Model, dropsThoughts?: boolean): Printed
   /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
@@ -48,11 +52,11 @@ export class SmallSource implements ChatSource {
     return undefined
   }
 
-  print({ form }: Provider, codec: ChatCodec, model: Model): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model, dropsThoughts = false): Printed {
     const { data } = this
     const cut = this.cut ?? data
     this.cut = null
-    const printed = codec.print(this.request, askModel(model, form), cut)
+    const printed = codec.print(this.request, askModel(model, form, dropsThoughts), cut)
     return data === null ? printed : { cut: data, ...printed }
   }
 
@@ -73,24 +77,24 @@ export class LargeSource implements ChatSource {
     this.surface = surface
   }
 
-  prepare({ model, routes }: RoutedModel): Promise<void> | undefined {
+  prepare({ model, routes }: RoutedModel, dropsThoughts = false): Promise<void> | undefined {
     const missing = new Map(
       routes
-        .map(({ provider }) => [printKey(provider, model), provider] as const)
+        .map(({ provider }) => [printKey(provider, model, dropsThoughts), provider] as const)
         .filter(([key]) => !this.printed.has(key)),
     )
-    return missing.size === 0 ? undefined : this.write(missing, model)
+    return missing.size === 0 ? undefined : this.write(missing, askModel(model, null, dropsThoughts))
   }
 
-  private async write(providers: ReadonlyMap<string, Provider>, model: Model): Promise<void> {
+  private async write(providers: ReadonlyMap<string, Provider>, model: AskModel): Promise<void> {
     const { body, surface, printed } = this
     for (const [key, { dialect, form }] of providers) {
-      printed.set(key, await body.run('print', { surface, dialect, model: askModel(model, form) }))
+      printed.set(key, await body.run('print', { surface, dialect, model: { ...model, form } }))
     }
   }
 
-  print(provider: Provider, _codec: ChatCodec, model: Model): Printed {
-    const printed = this.printed.get(printKey(provider, model))
+  print(provider: Provider, _codec: ChatCodec, model: Model, dropsThoughts = false): Printed {
+    const printed = this.printed.get(printKey(provider, model, dropsThoughts))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
   }
@@ -104,8 +108,9 @@ export class LargeSource implements ChatSource {
 export function askModel(
   { thinking, pricesHour, maxOutput, pdfTokens }: Model,
   form: RequestForm | null = null,
+  dropsThoughts = false,
 ): AskModel {
-  return { thinking, pricesHour, maxOutput, pdfTokens, form }
+  return { thinking, pricesHour, maxOutput, pdfTokens, form, dropsThoughts }
 }
 
 /** Providers with the same key get the same requests, but for the model's name and the output limit. */
@@ -113,6 +118,6 @@ export function formKey({ id, dialect, form }: Provider): string {
   return form === null ? dialect : `${dialect} ${id}`
 }
 
-function printKey(provider: Provider, { id }: Model): string {
-  return `${id} ${formKey(provider)}`
+function printKey(provider: Provider, { id }: Model, dropsThoughts: boolean): string {
+  return `${id} ${formKey(provider)} ${dropsThoughts}`
 }
