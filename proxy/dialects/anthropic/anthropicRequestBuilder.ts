@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { ANY_JSON, wantsAnyJson } from '../shared/anyJson.ts'
+import { ANY_JSON, wantsAnyJson, wordsFor } from '../shared/anyJson.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
+import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
@@ -27,7 +28,8 @@ export function printAnthropic(
     pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
     shown,
   )
-  if (wantsAnyJson(forward['response_format'])) system.push({ type: 'text', text: ANY_JSON })
+  const format = answerFormat(forward['response_format'])
+  if (format.words !== null) system.push({ type: 'text', text: format.words })
   const prompt = {
     ...(system.length === 0 ? {} : { system }),
     messages: turns,
@@ -39,9 +41,8 @@ export function printAnthropic(
   const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
-  const format = formatOf(forward['response_format'])
   const rest = JSON.stringify(prompt).slice(1)
-  return format === null ? { rest, options } : { rest, options, format: JSON.stringify(format) }
+  return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }
 }
 
 /** Builds requests to providers of the Anthropic dialect from chat completion requests. */
@@ -104,7 +105,12 @@ function userOf(user: unknown): JsonObject {
 }
 
 /** Only a schema can be stated; any JSON object is asked for in the prompt. */
-function formatOf(format: unknown): JsonObject | null {
-  if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return null
-  return { type: 'json_schema', schema: format['json_schema']['schema'] }
+/** The format of an answer: a schema that the provider keeps to, or words where it has none for that. */
+function answerFormat(format: unknown): { schema: JsonObject | null; words: string | null } {
+  if (wantsAnyJson(format)) return { schema: null, words: ANY_JSON }
+  if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return { schema: null, words: null }
+  const asked = format['json_schema']['schema']
+  const schema = answerSchema(asked)
+  if (schema === null) return { schema, words: wordsFor(asked) }
+  return { schema: { type: 'json_schema', schema }, words: null }
 }

@@ -130,7 +130,7 @@ test('options that the format knows are translated, the others are dropped', () 
     presence_penalty: 1,
     n: 1,
     service_tier: 'flex',
-    response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'number' } } },
   })
   const { messages: _messages, ...rest } = body
   assert.deepEqual(rest, {
@@ -140,7 +140,7 @@ test('options that the format knows are translated, the others are dropped', () 
     metadata: { user_id: 'u' },
     temperature: 1,
     top_k: 9,
-    output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+    output_config: { format: { type: 'json_schema', schema: { type: 'number' } } },
   })
   assert.equal(ask({ top_p: 0.5 }).body['top_p'], 0.5)
   assert.deepEqual(ask({ stop: ['a', 'b'] }).body['stop_sequences'], ['a', 'b'])
@@ -196,11 +196,14 @@ describe('reasoning_effort', () => {
     const effort = ask({ reasoning_effort: 'xhigh' }, 500, 'effort').body
     assert.deepEqual([effort['thinking'], effort['output_config']], [{ type: 'adaptive' }, { effort: 'high' }])
     const formed = ask(
-      { reasoning_effort: 'low', response_format: { json_schema: { schema: {} } } },
+      { reasoning_effort: 'low', response_format: { json_schema: { schema: { type: 'null' } } } },
       500,
       'effort',
     ).body
-    assert.deepEqual(formed['output_config'], { effort: 'low', format: { type: 'json_schema', schema: {} } })
+    assert.deepEqual(formed['output_config'], {
+      effort: 'low',
+      format: { type: 'json_schema', schema: { type: 'null' } },
+    })
     const none = ask({ reasoning_effort: 'high' }, 10_000, 'none').body
     assert.deepEqual([none['thinking'], none['output_config']], [undefined, undefined])
   })
