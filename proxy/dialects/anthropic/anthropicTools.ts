@@ -1,13 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-
-const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
+import { inputSchema } from './inputSchema.ts'
 
 /** The tools of a chat request and the choice among them, as members of a Messages body. */
 export function anthropicTools(forward: JsonObject): JsonObject {
   const { tools, tool_choice: choice } = forward
   if (!Array.isArray(tools)) return {}
   const oneAtATime = forward['parallel_tool_calls'] === false
-  const members: JsonObject = { tools: tools.map(toolOf) }
+  const members: JsonObject = { tools: uniqueTools(tools.map(toolOf)) }
   const chosen = choiceOf(choice)
   if (chosen !== null || oneAtATime) {
     members['tool_choice'] = {
@@ -32,8 +31,14 @@ function toolOf(tool: unknown): JsonObject {
   return {
     name,
     ...(typeof description === 'string' ? { description } : {}),
-    input_schema: isJsonObject(parameters) ? { type: 'object', ...parameters } : ANY_INPUT,
+    input_schema: inputSchema(parameters),
   }
+}
+
+/** The format refuses two tools of one name; the client knows them by the name alone. */
+export function uniqueTools(tools: readonly JsonObject[]): readonly JsonObject[] {
+  const names = new Set(tools.map(({ name }) => name))
+  return names.size === tools.length ? tools : [...new Map(tools.map((tool) => [tool['name'], tool])).values()]
 }
 
 function choiceOf(choice: unknown): JsonObject | null {

@@ -8,7 +8,9 @@ import { checkStops, countOption } from '../openai/options.ts'
 import { readText } from '../shared/text.ts'
 import { boundedTools, toolList } from '../shared/toolList.ts'
 import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
+import { uniqueTools } from './anthropicTools.ts'
 import { withCache } from './cacheControl.ts'
+import { inputSchema } from './inputSchema.ts'
 
 const CHOICES: ReadonlySet<unknown> = new Set(['auto', 'any', 'tool', 'none'])
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(['adaptive', 'between_tools', 'disabled'])
@@ -29,7 +31,7 @@ export function readTools(
   const { tool_choice: choice } = body
   const tools = toolList(body['tools'], '{name, input_schema}', limits)
   const all = [...tools, ...boundedTools(joined, limits)].map(readTool).filter((tool) => tool !== null)
-  const clean = joined.length === 0 ? all : [...new Map(all.map((tool) => [tool['name'], tool])).values()]
+  const clean = uniqueTools(all)
   if (clean.length === 0) return {}
   size.textBytes += jsonBytes(clean)
   size.tools = clean.length
@@ -44,7 +46,7 @@ function readTool(tool: unknown, i: number): JsonObject | null {
   if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
   if (!isJsonObject(schema))
     throw invalidRequest(`${field}.input_schema must be a JSON schema.`, `${field}.input_schema`)
-  const clean: JsonObject = { name, input_schema: schema }
+  const clean: JsonObject = { name, input_schema: inputSchema(schema) }
   if (isGiven(description)) {
     if (typeof description !== 'string')
       throw invalidRequest(`${field}.description must be a string.`, `${field}.description`)

@@ -1,7 +1,9 @@
 // Goal: a schema that a client of chat or responses asks for is not refused by providers of the Anthropic format, which take
-// less of JSON Schema: limits become a part of the description, and what they cannot express is asked for in words.
+// less of JSON Schema: limits become a part of the description, and what they cannot express is asked for in words. Nor are
+// the parameters of a tool, whose unions at the top become one object: one tool would end every request of an agent.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import { type Asked, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
@@ -45,9 +47,15 @@ const ROWS: readonly (readonly [title: string, schema: JsonObject, taken: JsonOb
 
 const REFUSED = /"(?:minimum|maximum|minLength|maxLength|maxItems|oneOf|pattern)":/
 
+interface Tool {
+  readonly name: string
+  readonly input_schema: JsonObject
+}
+
 let stack: Stack
 let provider: TurnProvider
 let client: OpenAI
+let anthropic: Anthropic
 
 /** Every object of a schema is closed. */
 function isClosed(schema: unknown): boolean {
@@ -58,9 +66,18 @@ function isClosed(schema: unknown): boolean {
 
 /** Refuses schemas that the format does not take. */
 function answer({ body }: Asked): Turn {
+  const tools = (body['tools'] ?? []) as readonly Tool[]
+  const isUnion = ({ input_schema: schema }: Tool): boolean =>
+    'anyOf' in schema || 'oneOf' in schema || 'allOf' in schema
+  if (tools.some(isUnion))
+    return refuse('tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level')
+  if (new Set(tools.map(({ name }) => name)).size < tools.length) return refuse('tools: Tool names must be unique.')
   const { format } = (body['output_config'] ?? {}) as { format?: { schema: JsonObject } }
   if (format === undefined || (isClosed(format.schema) && !REFUSED.test(JSON.stringify(format)))) return { text: 'ok' }
-  const message = 'output_config.format.schema: unsupported keyword'
+  return refuse('output_config.format.schema: unsupported keyword')
+}
+
+function refuse(message: string): Turn {
   return { refusal: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } } }
 }
 
@@ -77,6 +94,7 @@ before(async () => {
     },
   })
   const { apiKey } = await stack.createAccount()
+  anthropic = new Anthropic({ baseURL: stack.baseUrl, apiKey, maxRetries: 0 })
   client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
 })
 
@@ -116,4 +134,38 @@ describe('the schema of an answer', () => {
       assertSent()
     })
   }
+})
+
+describe('the parameters of tools', () => {
+  const part = (name: string) => ({
+    type: 'object' as const,
+    properties: { [name]: { type: 'string' } },
+    required: [name],
+  })
+  const union = { anyOf: [part('a'), part('b')] }
+  const taken = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } } }
+  const names = ['f', 'g', 'f']
+  const due = [
+    { name: 'f', input_schema: taken },
+    { name: 'g', input_schema: taken },
+  ]
+
+  test('of a chat', async () => {
+    await client.chat.completions.create({
+      model: 'test/chat',
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: names.map((name) => ({ type: 'function', function: { name, parameters: union } })),
+    })
+    assert.deepEqual(provider.last.body['tools'], due)
+  })
+
+  test('of Messages', async () => {
+    await anthropic.messages.create({
+      model: 'test/chat',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: names.map((name) => ({ name, input_schema: { type: 'object', ...union } })),
+    })
+    assert.deepEqual(provider.last.body['tools'], due)
+  })
 })

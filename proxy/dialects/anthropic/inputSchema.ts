@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+
+const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
+const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
+const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/
+
+/**
+ * The parameters of a tool as the Messages format takes them: an object by name, without a union or a reference at the top,
+ * whose members become its own. Members that only some of a union require are not required.
+ */
+export function inputSchema(parameters: unknown): JsonObject {
+  if (!isJsonObject(parameters)) return ANY_INPUT
+  const { type } = parameters
+  const isNamed = typeof type === 'string' || type === undefined
+  const own = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
+  return '$ref' in own || UNIONS.some((name) => name in own) ? withoutUnions(own) : own
+}
+
+function withoutUnions(schema: JsonObject): JsonObject {
+  const { anyOf, oneOf, allOf, $ref: reference, ...own } = schema
+  const merged: Merged = { properties: new Map(), required: new Set() }
+  const all = [...listOf(allOf), ...(reference === undefined ? [] : [{ $ref: reference }])]
+  for (const part of [own, ...all.map((one) => found(one, schema))]) {
+    addMembers(part, merged)
+    for (const name of namesIn(part)) merged.required.add(name)
+  }
+  for (const choices of [listOf(anyOf), listOf(oneOf)]) {
+    const parts = choices.map((one) => found(one, schema))
+    for (const part of parts) addMembers(part, merged)
+    const [first, ...others] = parts.map((part) => new Set(namesIn(part)))
+    for (const name of first ?? []) if (others.every((names) => names.has(name))) merged.required.add(name)
+  }
+  const { required, ...rest } = own
+  const names = [...merged.required]
+  return {
+    ...rest,
+    properties: Object.fromEntries([...merged.properties].map(([name, schemas]) => [name, oneOfAll(schemas)])),
+    ...((required !== undefined || names.length > 0) && { required: names }),
+  }
+}
+
+interface Merged {
+  /** The schemas of each member, each once. */
+  readonly properties: Map<string, unknown[]>
+  readonly required: Set<string>
+}
+
+function addMembers({ properties }: JsonObject, merged: Merged): void {
+  if (!isJsonObject(properties)) return
+  for (const [name, schema] of Object.entries(properties)) {
+    const known = merged.properties.get(name) ?? []
+    if (!known.some((one) => isDeepStrictEqual(one, schema))) merged.properties.set(name, [...known, schema])
+  }
+}
+
+function oneOfAll(schemas: readonly unknown[]): unknown {
+  return schemas.length === 1 ? schemas[0] : { anyOf: schemas }
+}
+
+/** A part of a union, or the definition that it refers to; nothing for one that is elsewhere. */
+function found(part: JsonObject, schema: JsonObject): JsonObject {
+  const { $ref: reference } = part
+  if (typeof reference !== 'string') return part
+  const [, place = '', name = ''] = DEFINITION.exec(reference) ?? []
+  const definitions = schema[place]
+  const definition = isJsonObject(definitions) ? definitions[name] : undefined
+  return isJsonObject(definition) ? definition : {}
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
+}
+
+function namesIn({ required }: JsonObject): string[] {
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+}
