@@ -5,16 +5,22 @@ import type { ProviderError } from './providerError.ts'
  * - `account`: of the gateway's own account there: no money, revoked, suspended. Clients never see it.
  * - `context`: the prompt is too long for the model.
  * - `request`: the request itself.
- * - `thoughts`: the request, for thinking in its history that another provider has signed, or that is missing there.
  * - `rate`: too many requests for now.
  * - `route`: the provider does not have the model or the path.
  * - `timeout`: the provider gave up waiting.
  * - `provider`: anything else.
  */
-export type FaultOwner = 'account' | 'context' | 'request' | 'thoughts' | 'rate' | 'route' | 'timeout' | 'provider'
+export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
+
+/** A part of a history without which a provider may take a request. */
+export type HistoryPart = 'thoughts' | 'images'
+
+const HISTORY_PARTS: readonly HistoryPart[] = ['thoughts', 'images']
 
 export interface ProviderFault {
   readonly owner: FaultOwner
+  /** The part that a request is refused for; absent for none. */
+  readonly part?: HistoryPart
   /** The name in the table that decided; '' where the status or the sentence did. */
   readonly name: string
   /**
@@ -105,12 +111,23 @@ const CONTEXT: readonly RegExp[] = [
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
 
-/** Words in which providers of the Anthropic format refuse the thinking of a history. */
-const THOUGHTS: readonly RegExp[] = [
-  /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
-  /must start with a thinking block/i,
-  /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
-]
+/** Words in which providers refuse a part of a history. */
+const PARTS: Readonly<Record<HistoryPart, readonly RegExp[]>> = {
+  thoughts: [
+    /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
+    /must start with a thinking block/i,
+    /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
+  ],
+  images: [
+    /\bimages?\b[^.]{0,60} (?:exceeds?|too large|larger than)\b/i,
+    /(?:could not|cannot|failed to|unable to) (?:process|decode|download|load|read|extract|identify)\b[^.]{0,30}\bimage/i,
+    /(?:invalid|unsupported|corrupt(?:ed)?|valid)\b[^.]{0,20} image\b/i,
+    /unknown variant \W?image/i,
+    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:images?|image_url|vision)\b/i,
+    /\bimage(?:s|_url)?\b[^.]{0,30} (?:only|not) (?:supported|allowed|accepted)/i,
+    /too much media/i,
+  ],
+}
 
 /** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
@@ -131,6 +148,17 @@ const SENTENCE_CHARACTERS_MAX = 300
 
 /** Whose fault an error answer is: by its names, then by its sentence, then by its status. @param status not 2xx */
 export function faultOf(status: number, error: ProviderError): ProviderFault {
+  const fault = ownerOf(status, error)
+  const part = fault.owner === 'request' ? partIn(error.message) : undefined
+  return part === undefined ? fault : { ...fault, part }
+}
+
+function partIn(message: string): HistoryPart | undefined {
+  const sentence = message.slice(0, SENTENCE_CHARACTERS_MAX)
+  return HISTORY_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
+}
+
+function ownerOf(status: number, error: ProviderError): ProviderFault {
   const names = error.names ?? [error.code.toLowerCase()]
   for (const owner of ['account', 'context'] as const) {
     const name = names.find((one) => OWNER_OF.get(one) === owner)
@@ -138,7 +166,6 @@ export function faultOf(status: number, error: ProviderError): ProviderFault {
   }
   if (CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
     return { owner: 'context', name: '', certain: true }
-  if (THOUGHTS.some((pattern) => pattern.test(error.message))) return { owner: 'thoughts', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
   const owner = ownerOfStatus(status)

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { cleanMessage } from '../../contract/providers/cleanMessage.ts'
 import type { ProviderError } from '../../contract/providers/providerError.ts'
-import { faultOf } from '../../contract/providers/providerFault.ts'
+import { faultOf, type HistoryPart } from '../../contract/providers/providerFault.ts'
 import type { KeyFault } from './keys/keyHealth.ts'
 
 /** The consequences of a provider's error answer for the request. */
@@ -27,9 +27,15 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
-/** The cause of an error: the provider does not take the thinking of the history, and may take the request without. */
-export class ForeignThoughts extends Error {
-  override readonly name = 'ForeignThoughts'
+/** The cause of an error: the provider does not take a part of the history, and may take the request without. */
+export class RefusedPart extends Error {
+  override readonly name = 'RefusedPart'
+  readonly part: HistoryPart
+
+  constructor(part: HistoryPart) {
+    super(part)
+    this.part = part
+  }
 }
 
 /**
@@ -47,7 +53,7 @@ export function classifyRefusal(
 ): Refusal {
   // Chat answers 400 for every 4xx of the provider, except for a body that the provider found too large.
   const shown = ownStatus || status === 413 ? status : 400
-  const { owner, name, certain } = faultOf(status, provider)
+  const { owner, part, name, certain } = faultOf(status, provider)
   switch (owner) {
     case 'context':
       return requestFault('context_length_exceeded', 400, provider)
@@ -76,9 +82,7 @@ export function classifyRefusal(
       return { error, elsewhere: true, routeFault: true, perhapsRequest: true, retryAfterMs }
     }
     case 'request':
-      return requestFault('upstream_rejected', shown, provider)
-    case 'thoughts':
-      return requestFault('upstream_rejected', shown, provider, new ForeignThoughts())
+      return requestFault('upstream_rejected', shown, provider, part)
     default:
       return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
   }
@@ -105,10 +109,10 @@ function requestFault(
   code: 'context_length_exceeded' | 'upstream_rejected',
   status: number,
   provider: ProviderError,
-  cause?: ForeignThoughts,
+  part?: HistoryPart,
 ): Refusal {
   const reason = cleanMessage(provider.message)
   const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`
-  const error = new GatewayError(code, { message, status, cause })
+  const error = new GatewayError(code, { message, status, cause: part && new RefusedPart(part) })
   return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
 }

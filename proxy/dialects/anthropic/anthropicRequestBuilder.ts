@@ -5,6 +5,7 @@ import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutOldImages } from '../shared/oldImages.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
@@ -18,12 +19,13 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
 export function printAnthropic(
-  { forward, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
-  model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'dropsThoughts'>,
+  { forward: sent, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
+  model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'leavesOut'>,
 ): Printed {
+  const forward = model.leavesOut?.includes('images') === true ? withoutOldImages(sent) : sent
   const said = forward['messages'] as readonly JsonObject[]
   // Models that do not think take no thinking back.
-  const shown = model.thinking === 'none' || model.dropsThoughts === true ? undefined : thoughts
+  const shown = model.thinking === 'none' || model.leavesOut?.includes('thoughts') === true ? undefined : thoughts
   const { system, messages: turns } = anthropicPrompt(
     pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
     shown,

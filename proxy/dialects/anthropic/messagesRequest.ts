@@ -19,6 +19,7 @@ import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
+import { withoutOldImages } from '../shared/oldImages.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
@@ -84,11 +85,14 @@ export class MessagesRequest implements ChatRequest {
   }
 
   /** The request in the format of chat completions, for a model that may or may not think. */
-  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens'>): ChatRequest {
+  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens' | 'leavesOut'>): ChatRequest {
     const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
     const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
-    const whole = lacksPdfs ? chatBody(withoutDocuments(this.native), this.members.byId) : this.forward
+    const shown = lacksPdfs ? withoutDocuments(this.native) : this.native
+    // Results show their images to the user of a chat, where they would seem to be new.
+    const native = model.leavesOut?.includes('images') === true ? withoutOldImages(shown) : shown
+    const whole = native === this.native ? this.forward : chatBody(native, this.members.byId)
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
     return { forward, ...(said !== null && { effort: said }), ...this.read }

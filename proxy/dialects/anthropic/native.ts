@@ -17,6 +17,7 @@ import type {
   WholeAnswer,
 } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutOldImages } from '../shared/oldImages.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
@@ -58,14 +59,18 @@ export function messagesOf(request: unknown): MessagesRequest {
 
 /** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  const shown = shownTo(model, request)
-  const known = model.dropsThoughts === true ? withoutThoughts(shown) : shown
-  const taken = providerBody(known, request.prompt.tools ?? 0)
+  const taken = providerBody(knownTo(model, shownTo(model, request)), request.prompt.tools ?? 0)
   const whole = placedSystem(taken, model.form?.systemFirst === true)
   if (model.thinking !== 'none') return whole
   const { thinking: _thinking, output_config: config, ...body } = whole
   const { format } = (config ?? {}) as JsonObject
   return format === undefined ? body : { ...body, output_config: { format } }
+}
+
+/** A body without the parts of its history that a provider has refused. */
+function knownTo({ leavesOut = [] }: Pick<AskModel, 'leavesOut'>, native: JsonObject): JsonObject {
+  const thought = leavesOut.includes('thoughts') ? withoutThoughts(native) : native
+  return leavesOut.includes('images') ? withoutOldImages(thought) : thought
 }
 
 function shownTo({ pdfTokens = 0 }: AskModel, { native, prompt }: MessagesRequest): JsonObject {

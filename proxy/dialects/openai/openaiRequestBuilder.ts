@@ -7,6 +7,7 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
 import { demandsReasoning, withoutKeptReasoning, withReasoning } from '../shared/keptReasoning.ts'
+import { withoutOldImages } from '../shared/oldImages.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
@@ -31,12 +32,13 @@ export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' 
 /** A request as providers of the OpenAI dialect read it. @param form how the provider wants it; null or absent is as usual */
 export function printOpenai(
   request: ChatRequest,
-  { form, pdfTokens = 0 }: Pick<AskModel, 'form' | 'pdfTokens'>,
+  { form, pdfTokens = 0, leavesOut = [] }: Pick<AskModel, 'form' | 'pdfTokens' | 'leavesOut'>,
   cutWhole: CutRequest | null = null,
 ): Printed {
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
-  const read = cut?.marked() ?? request
+  const sent = cut?.marked() ?? request
+  const read = leavesOut.includes('images') ? { ...sent, forward: withoutOldImages(sent.forward) } : sent
   const whole = takenBy(read, form, pdfTokens > 0)
   const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)

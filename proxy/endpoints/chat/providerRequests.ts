@@ -1,5 +1,6 @@
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
@@ -12,7 +13,7 @@ import {
 import type { HeaderList } from '../../server/exchange.ts'
 import { limited } from '../../upstream/keyVerdict.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
-import { ForeignThoughts } from '../../upstream/refusal.ts'
+import { RefusedPart } from '../../upstream/refusal.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { AnswerInput } from '../largeBodies/largeTasks.ts'
 import type { RunContext } from '../run/context.ts'
@@ -50,8 +51,8 @@ export class ProviderRequests implements GrantedOrder {
   private candidates: readonly Candidate[]
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
-  /** A provider has refused the thinking of the history, which is left out since. */
-  private dropsThoughts = false
+  /** The parts of the history that a provider has refused, which are left out since. */
+  private leavesOut: readonly HistoryPart[] = []
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
 
@@ -109,15 +110,15 @@ export class ProviderRequests implements GrantedOrder {
   }
 
   /**
-   * Goes on after this error: without the thinking of the history where it was refused, else to the next model that may serve
-   * the request.
+   * Goes on after this error: without the part of the history that was refused, else to the next model that may serve the
+   * request.
    * @returns whether it does; a promise where the requests are being written first
    */
   fallBack(error: GatewayError): boolean | Promise<void> {
-    if (error.cause instanceof ForeignThoughts && !this.dropsThoughts) {
-      this.dropsThoughts = true
+    if (error.cause instanceof RefusedPart && !this.leavesOut.includes(error.cause.part)) {
+      this.leavesOut = [...this.leavesOut, error.cause.part]
       this.builder = undefined
-      return this.order.source.prepare(this.order.admitted, true) ?? true
+      return this.order.source.prepare(this.order.admitted, this.leavesOut) ?? true
     }
     if (error.row === 'rate_limited') this.waitSeconds = sooner(this.waitSeconds, error.retryAfterSeconds)
     if (this.candidates.length === 0) return false
@@ -131,7 +132,7 @@ export class ProviderRequests implements GrantedOrder {
     this.maxTokens = grantedOutputTokens(next.admitted.size, heldUnits)
     this.run.serveBy(meteredOf(this.order))
     this.run.services.metrics.noteFallback(reason)
-    return this.order.source.prepare(next.admitted, this.dropsThoughts) ?? true
+    return this.order.source.prepare(next.admitted, this.leavesOut) ?? true
   }
 
   /** The error as the client gets it when no model is left: one that asks it to wait names the shortest wait of all models. */
@@ -175,8 +176,8 @@ export class ProviderRequests implements GrantedOrder {
   private write(provider: Provider): ProviderRequestBuilder {
     this.dialect = provider.dialect
     const { source, admitted, request } = this.order
-    const { codec, dropsThoughts } = this
-    const printed = source.print(provider, codec, admitted.model, dropsThoughts)
+    const { codec, leavesOut } = this
+    const printed = source.print(provider, codec, admitted.model, leavesOut)
     return codec.ask(request, this.run.exchange.id, admitted.model, printed)
   }
 }

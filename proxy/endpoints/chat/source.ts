@@ -1,4 +1,5 @@
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
+import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
@@ -24,12 +25,12 @@ export interface RoutedModel {
 export interface ChatSource {
   /**
    * Has the request written for all providers of a model.
-   * @param dropsThoughts without the thinking of its history, which one of them has refused
+   * @param leavesOut the parts of its history that one of them has refused
    * @returns undefined where nothing is to be waited for
    */
-  prepare(asked: RoutedModel, dropsThoughts?: boolean): Promise<void> | undefined
+  prepare(asked: RoutedModel, leavesOut?: readonly HistoryPart[]): Promise<void> | undefined
   /** The request as providers of a dialect read it, after `prepare` for its model. */
-  print(provider: Provider, codec: ChatCodec, model: Model, dropsThoughts?: boolean): Printed
+  print(provider: Provider, codec: ChatCodec, model: Model, leavesOut?: readonly HistoryPart[]): Printed
   /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
@@ -52,11 +53,11 @@ export class SmallSource implements ChatSource {
     return undefined
   }
 
-  print({ form }: Provider, codec: ChatCodec, model: Model, dropsThoughts = false): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = []): Printed {
     const { data } = this
     const cut = this.cut ?? data
     this.cut = null
-    const printed = codec.print(this.request, askModel(model, form, dropsThoughts), cut)
+    const printed = codec.print(this.request, askModel(model, form, leavesOut), cut)
     return data === null ? printed : { cut: data, ...printed }
   }
 
@@ -77,13 +78,13 @@ export class LargeSource implements ChatSource {
     this.surface = surface
   }
 
-  prepare({ model, routes }: RoutedModel, dropsThoughts = false): Promise<void> | undefined {
+  prepare({ model, routes }: RoutedModel, leavesOut: readonly HistoryPart[] = []): Promise<void> | undefined {
     const missing = new Map(
       routes
-        .map(({ provider }) => [printKey(provider, model, dropsThoughts), provider] as const)
+        .map(({ provider }) => [printKey(provider, model, leavesOut), provider] as const)
         .filter(([key]) => !this.printed.has(key)),
     )
-    return missing.size === 0 ? undefined : this.write(missing, askModel(model, null, dropsThoughts))
+    return missing.size === 0 ? undefined : this.write(missing, askModel(model, null, leavesOut))
   }
 
   private async write(providers: ReadonlyMap<string, Provider>, model: AskModel): Promise<void> {
@@ -93,8 +94,8 @@ export class LargeSource implements ChatSource {
     }
   }
 
-  print(provider: Provider, _codec: ChatCodec, model: Model, dropsThoughts = false): Printed {
-    const printed = this.printed.get(printKey(provider, model, dropsThoughts))
+  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = []): Printed {
+    const printed = this.printed.get(printKey(provider, model, leavesOut))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
   }
@@ -108,9 +109,9 @@ export class LargeSource implements ChatSource {
 export function askModel(
   { thinking, pricesHour, maxOutput, pdfTokens }: Model,
   form: RequestForm | null = null,
-  dropsThoughts = false,
+  leavesOut: readonly HistoryPart[] = [],
 ): AskModel {
-  return { thinking, pricesHour, maxOutput, pdfTokens, form, dropsThoughts }
+  return { thinking, pricesHour, maxOutput, pdfTokens, form, leavesOut }
 }
 
 /** Providers with the same key get the same requests, but for the model's name and the output limit. */
@@ -118,6 +119,6 @@ export function formKey({ id, dialect, form }: Provider): string {
   return form === null ? dialect : `${dialect} ${id}`
 }
 
-function printKey(provider: Provider, { id }: Model, dropsThoughts: boolean): string {
-  return `${id} ${formKey(provider)} ${dropsThoughts}`
+function printKey(provider: Provider, { id }: Model, leavesOut: readonly HistoryPart[]): string {
+  return `${id} ${formKey(provider)} ${leavesOut.join()}`
 }

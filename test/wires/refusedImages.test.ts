@@ -1,0 +1,125 @@
+// Goal: an image of a turn that is over, or of a tool's result, which a provider refuses at every further request, does not lock
+// the conversation: the request is sent once more with a note in its place. One row a sentence of a provider, as public reports
+// show them (anthropics/claude-code 2939, BerriAI/litellm, deepseek-ai). The user's newest images are refused to the user.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import OpenAI from 'openai'
+import { chat } from '../support/clients/chatClient.ts'
+import { messages } from '../support/clients/messagesClient.ts'
+import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { assistant, HELLO, text, use, user } from './blockRows.ts'
+
+const PNG = 'iVBORw0KGgo='
+const SENTENCES: readonly string[] = [
+  'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes',
+  'messages.3.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels',
+  'messages.3.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels',
+  'Could not process image',
+  'Invalid image data: cannot identify image file',
+  'You uploaded an unsupported image. Please make sure your image is valid.',
+  'The image data you provided does not represent a valid image. Please check your input and try again.',
+  'Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text` at line 1',
+  'This model does not support image input',
+  "Model 'm' doesn't support images",
+  'image_url is not supported by this model',
+  'Too much media: 0 document pages + 101 images > 100',
+]
+/** Refusals that are not about an image. */
+const OTHERS: readonly string[] = ['messages.0: text content blocks must be non-empty', 'temperature must be at most 1']
+
+const OVER = ['anthropic', 'openai'] as const
+const note = text('[image left out]')
+const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }
+const part = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
+const call = { id: 't1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
+const asks = { role: 'assistant', content: null, tool_calls: [call] }
+const shows = (image: object) => user({ type: 'tool_result', tool_use_id: 't1', content: [text('x'), image] })
+
+let stack: Stack
+let provider: TurnProvider
+let apiKey: string
+let client: OpenAI
+let sentence = ''
+
+before(async () => {
+  provider = await TurnProvider.start(({ body, path }): Turn => {
+    const isRefused = /"image(?:_url)?"/.test(JSON.stringify(body['messages'])) || OTHERS.includes(sentence)
+    if (!isRefused) return { text: 'ok' }
+    const error = { type: 'invalid_request_error', message: sentence }
+    return { refusal: { status: 400, body: path.endsWith('/messages') ? { type: 'error', error } : { error } } }
+  })
+  stack = await startStack({
+    catalog: {
+      providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
+      models: OVER.map((dialect) => ({ id: `test/${dialect}`, routes: [{ provider: dialect, model: 'm' }] })),
+    },
+  })
+  apiKey = (await stack.createAccount()).apiKey
+  client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
+})
+
+after(async () => {
+  await stack.finish()
+  await provider.stop()
+})
+
+for (const dialect of OVER) {
+  const model = `test/${dialect}`
+
+  describe(`an image that a provider of the dialect ${dialect} refuses`, () => {
+    for (const said of SENTENCES) {
+      test(said, async () => {
+        sentence = said
+        const before = provider.asked.length
+        const history = [{ role: 'user', content: [text('see'), part] }, { role: 'assistant', content: 'a' }, HELLO]
+        const answer = await client.chat.completions.create({
+          model,
+          messages: history as OpenAI.ChatCompletionMessageParam[],
+        })
+        assert.equal(answer.choices[0]?.message.content, 'ok')
+        assert.equal(provider.asked.length - before, 2)
+        assert.deepEqual((provider.last.body['messages'] as object[])[0], {
+          role: 'user',
+          content: [text('see'), note],
+        })
+      })
+    }
+
+    test('in a result of a tool, for clients of chat and of Messages', async () => {
+      sentence = 'Could not process image'
+      const chats = [HELLO, asks, { role: 'tool', tool_call_id: 't1', content: [text('x'), part] }]
+      await client.chat.completions.create({ model, messages: chats as OpenAI.ChatCompletionMessageParam[] })
+      const byChat = provider.last.body['messages']
+      const reply = await messages(stack.baseUrl, apiKey, { model, messages: [HELLO, assistant(use), shows(block)] })
+      assert.equal(reply.status, 200, reply.text)
+      for (const sent of [byChat, provider.last.body['messages']])
+        assert.match(JSON.stringify(sent), /\[image left out\]/)
+    })
+
+    test('of the newest message of the user is refused to the user', async () => {
+      sentence = 'Could not process image'
+      const newest = { role: 'user', content: [text('see'), part] }
+      for (const reply of [
+        await chat(stack.baseUrl, apiKey, { model, messages: [HELLO, { role: 'assistant', content: 'a' }, newest] }),
+        await messages(stack.baseUrl, apiKey, {
+          model,
+          messages: [HELLO, assistant(text('a')), user(text('see'), block)],
+        }),
+      ]) {
+        assert.equal(reply.status, 400)
+        assert.match(reply.text, /Could not process image/)
+      }
+    })
+
+    for (const said of OTHERS) {
+      test(`another refusal is told as it is: ${said}`, async () => {
+        sentence = said
+        const before = provider.asked.length
+        const history = [{ role: 'user', content: [text('see'), part] }, { role: 'assistant', content: 'a' }, HELLO]
+        const reply = await chat(stack.baseUrl, apiKey, { model, messages: history })
+        assert.deepEqual([reply.status, provider.asked.length - before], [400, 1])
+      })
+    }
+  })
+}
