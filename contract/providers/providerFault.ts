@@ -13,9 +13,9 @@ import type { ProviderError } from './providerError.ts'
 export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
 
 /** A part of a history without which a provider may take a request. */
-export type HistoryPart = 'thoughts' | 'images'
+export type HistoryPart = 'thoughts' | 'images' | 'documents'
 
-const HISTORY_PARTS: readonly HistoryPart[] = ['thoughts', 'images']
+const HISTORY_PARTS: readonly HistoryPart[] = ['thoughts', 'images', 'documents']
 
 export interface ProviderFault {
   readonly owner: FaultOwner
@@ -126,6 +126,13 @@ const PARTS: Readonly<Record<HistoryPart, readonly RegExp[]>> = {
     /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:images?|image_url|vision)\b/i,
     /\bimage(?:s|_url)?\b[^.]{0,30} (?:only|not) (?:supported|allowed|accepted)/i,
     /too much media/i,
+  ],
+  documents: [
+    /\bPDFs?\b[^.]{0,80}\b(?:not valid|invalid|password|encrypted|exceeds?|larger|too (?:large|many)|corrupt|damaged|empty)/i,
+    /(?:could not|cannot|failed to|unable to) (?:process|parse|read|open|load)\b[^.]{0,30}\b(?:PDF|document)/i,
+    /(?:invalid|unsupported|corrupt(?:ed)?|maximum of \d+)[^.]{0,20} (?:PDF|document)/i,
+    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:PDFs?|documents?|files?)\b/i,
+    /unknown variant \W?(?:file|document)/i,
   ],
 }
 

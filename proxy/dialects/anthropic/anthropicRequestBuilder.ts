@@ -5,7 +5,7 @@ import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
-import { withoutOldImages } from '../shared/oldImages.ts'
+import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
 import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
@@ -22,7 +22,7 @@ export function printAnthropic(
   { forward: sent, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
   model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'leavesOut'>,
 ): Printed {
-  const forward = model.leavesOut?.includes('images') === true ? withoutOldImages(sent) : sent
+  const forward = withoutOldMedia(sent, model.leavesOut)
   const said = forward['messages'] as readonly JsonObject[]
   // Models that do not think take no thinking back.
   const shown = model.thinking === 'none' || model.leavesOut?.includes('thoughts') === true ? undefined : thoughts

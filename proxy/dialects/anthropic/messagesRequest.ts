@@ -19,7 +19,7 @@ import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
-import { withoutOldImages } from '../shared/oldImages.ts'
+import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
@@ -91,7 +91,7 @@ export class MessagesRequest implements ChatRequest {
     const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
     const shown = lacksPdfs ? withoutDocuments(this.native) : this.native
     // Results show their images to the user of a chat, where they would seem to be new.
-    const native = model.leavesOut?.includes('images') === true ? withoutOldImages(shown) : shown
+    const native = withoutOldMedia(shown, model.leavesOut)
     const whole = native === this.native ? this.forward : chatBody(native, this.members.byId)
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)

@@ -23,7 +23,7 @@ import type { GrantedOrder } from './chatBill.ts'
 import { droppedHeader } from './droppedHeader.ts'
 import { nextCandidate, reasonOf, sooner } from './fallback.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
-import { formKey } from './source.ts'
+import { formKey, WHOLE } from './source.ts'
 
 /** The run of a request whose model may change before it is served. */
 interface ServingRun extends RunContext {
@@ -52,7 +52,7 @@ export class ProviderRequests implements GrantedOrder {
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
   /** The parts of the history that a provider has refused, which are left out since. */
-  private leavesOut: readonly HistoryPart[] = []
+  private leavesOut: readonly HistoryPart[] = WHOLE
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
 

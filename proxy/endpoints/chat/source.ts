@@ -15,6 +15,9 @@ export interface Prompt {
   readonly extraTokens: number
 }
 
+/** The parts of a history that are left out where none was refused. */
+export const WHOLE: readonly HistoryPart[] = []
+
 /** A model and the routes over which it may be asked. */
 export interface RoutedModel {
   readonly model: Model
@@ -53,7 +56,7 @@ export class SmallSource implements ChatSource {
     return undefined
   }
 
-  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = []): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = WHOLE): Printed {
     const { data } = this
     const cut = this.cut ?? data
     this.cut = null
@@ -78,7 +81,7 @@ export class LargeSource implements ChatSource {
     this.surface = surface
   }
 
-  prepare({ model, routes }: RoutedModel, leavesOut: readonly HistoryPart[] = []): Promise<void> | undefined {
+  prepare({ model, routes }: RoutedModel, leavesOut: readonly HistoryPart[] = WHOLE): Promise<void> | undefined {
     const missing = new Map(
       routes
         .map(({ provider }) => [printKey(provider, model, leavesOut), provider] as const)
@@ -94,7 +97,7 @@ export class LargeSource implements ChatSource {
     }
   }
 
-  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = []): Printed {
+  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = WHOLE): Printed {
     const printed = this.printed.get(printKey(provider, model, leavesOut))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
@@ -109,7 +112,7 @@ export class LargeSource implements ChatSource {
 export function askModel(
   { thinking, pricesHour, maxOutput, pdfTokens }: Model,
   form: RequestForm | null = null,
-  leavesOut: readonly HistoryPart[] = [],
+  leavesOut: readonly HistoryPart[] = WHOLE,
 ): AskModel {
   return { thinking, pricesHour, maxOutput, pdfTokens, form, leavesOut }
 }

@@ -1,6 +1,6 @@
-// Goal: an image of a turn that is over, or of a tool's result, which a provider refuses at every further request, does not lock
-// the conversation: the request is sent once more with a note in its place. One row a sentence of a provider, as public reports
-// show them (anthropics/claude-code 2939, BerriAI/litellm, deepseek-ai). The user's newest images are refused to the user.
+// Goal: an image or a PDF of a turn that is over, or of a tool's result, which a provider refuses at every further request, does
+// not lock the conversation: the request is sent once more with a note in its place. One row a sentence of a provider, as public
+// reports show them (anthropics/claude-code 2939, moonshotai/kimi-code 2378). The user's newest ones are refused to the user.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import OpenAI from 'openai'
@@ -25,13 +25,21 @@ const SENTENCES: readonly string[] = [
   'image_url is not supported by this model',
   'Too much media: 0 document pages + 101 images > 100',
 ]
-/** Refusals that are not about an image. */
+const OF_DOCUMENTS: readonly string[] = [
+  'messages.0.content.1.pdf.source.base64.data: The PDF specified was not valid.',
+  'messages.0.content.1.pdf.source.base64.data: The PDF specified is password protected.',
+  'messages.0.content.1.pdf.source.base64.data: A maximum of 100 PDF pages may be provided.',
+  'Could not process PDF',
+  'Failed to parse the document',
+  'This model does not support file inputs',
+]
+/** Refusals that are not about an image or a PDF. */
 const OTHERS: readonly string[] = ['messages.0: text content blocks must be non-empty', 'temperature must be at most 1']
 
 const OVER = ['anthropic', 'openai'] as const
-const note = text('[image left out]')
 const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }
 const part = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
+const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } }
 const call = { id: 't1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
 const asks = { role: 'assistant', content: null, tool_calls: [call] }
 const shows = (image: object) => user({ type: 'tool_result', tool_use_id: 't1', content: [text('x'), image] })
@@ -44,7 +52,8 @@ let sentence = ''
 
 before(async () => {
   provider = await TurnProvider.start(({ body, path }): Turn => {
-    const isRefused = /"image(?:_url)?"/.test(JSON.stringify(body['messages'])) || OTHERS.includes(sentence)
+    const isRefused =
+      /"(?:image(?:_url)?|document|file)"/.test(JSON.stringify(body['messages'])) || OTHERS.includes(sentence)
     if (!isRefused) return { text: 'ok' }
     const error = { type: 'invalid_request_error', message: sentence }
     return { refusal: { status: 400, body: path.endsWith('/messages') ? { type: 'error', error } : { error } } }
@@ -52,7 +61,11 @@ before(async () => {
   stack = await startStack({
     catalog: {
       providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: OVER.map((dialect) => ({ id: `test/${dialect}`, routes: [{ provider: dialect, model: 'm' }] })),
+      models: OVER.map((dialect) => ({
+        id: `test/${dialect}`,
+        pdf_page_tokens: 1_000,
+        routes: [{ provider: dialect, model: 'm' }],
+      })),
     },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -67,22 +80,23 @@ after(async () => {
 for (const dialect of OVER) {
   const model = `test/${dialect}`
 
-  describe(`an image that a provider of the dialect ${dialect} refuses`, () => {
-    for (const said of SENTENCES) {
+  describe(`media that a provider of the dialect ${dialect} refuses`, () => {
+    for (const [said, sent, kind] of [
+      ...SENTENCES.map((each) => [each, part, 'image'] as const),
+      ...OF_DOCUMENTS.map((each) => [each, file, 'input_file'] as const),
+    ]) {
       test(said, async () => {
         sentence = said
         const before = provider.asked.length
-        const history = [{ role: 'user', content: [text('see'), part] }, { role: 'assistant', content: 'a' }, HELLO]
+        const history = [{ role: 'user', content: [text('see'), sent] }, { role: 'assistant', content: 'a' }, HELLO]
         const answer = await client.chat.completions.create({
           model,
           messages: history as OpenAI.ChatCompletionMessageParam[],
         })
         assert.equal(answer.choices[0]?.message.content, 'ok')
         assert.equal(provider.asked.length - before, 2)
-        assert.deepEqual((provider.last.body['messages'] as object[])[0], {
-          role: 'user',
-          content: [text('see'), note],
-        })
+        const shown = (provider.last.body['messages'] as object[])[0]
+        assert.deepEqual(shown, { role: 'user', content: [text('see'), text(`[${kind} left out]`)] })
       })
     }
 
