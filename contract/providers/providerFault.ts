@@ -183,13 +183,16 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
   return { owner, name: '', certain: status === 402 }
 }
 
+/** Misdirected, a failed dependency, too early, and no capacity, as Groq says it. */
+const NOT_OF_REQUESTS: ReadonlySet<number> = new Set([421, 424, 425, 498])
+
 /** The meaning of a status alone. */
 export function ownerOfStatus(status: number): FaultOwner {
   if (status === 401 || status === 402 || status === 403) return 'account'
-  if (status === 404) return 'route'
+  if (status === 404 || status === 410) return 'route'
   if (status === 408 || status === 504) return 'timeout'
   if (status === 429) return 'rate'
-  return status >= 400 && status < 500 ? 'request' : 'provider'
+  return status >= 400 && status < 500 && !NOT_OF_REQUESTS.has(status) ? 'request' : 'provider'
 }
 
 function saysAccount({ message, retryAfterMs }: ProviderError): boolean {

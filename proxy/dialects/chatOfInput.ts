@@ -3,7 +3,7 @@ import { isGiven } from '../json/fields.ts'
 import type { DialectLimits } from './limits.ts'
 import { readIncludeUsage } from './openai/chatRequest.ts'
 import { completeCalls } from './openai/chatTools.ts'
-import { readResponseRequest } from './responses/responsesRequest.ts'
+import { readResponseAsSent } from './responses/responsesRequest.ts'
 import type { ChatRequest } from './shared/chatRequest.ts'
 import type { ClientTool } from './shared/clientTools.ts'
 
@@ -19,7 +19,7 @@ export function hasInput(body: JsonObject): boolean {
 export function readChatOfInput(body: JsonObject, limits: DialectLimits): ChatRequest {
   const { stream_options: streamOptions, max_tokens: most, max_completion_tokens: mostCompletion, ...rest } = body
   const limit = rest['max_output_tokens'] ?? mostCompletion ?? most
-  const read = readResponseRequest({ ...rest, ...(isGiven(limit) && { max_output_tokens: limit }) }, limits)
+  const read = readResponseAsSent({ ...rest, ...(isGiven(limit) && { max_output_tokens: limit }) }, limits)
   const { echo, returnsThoughts, tools = [], ...request } = read
   const known = tools.map(asFunction)
   completeCalls(request.forward['messages'] as readonly JsonObject[], known, request.prompt)

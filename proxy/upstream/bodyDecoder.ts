@@ -20,6 +20,9 @@ const DECOMPRESSORS: Readonly<Record<string, (firstByte: number) => Decompressor
   br: () => createBrotliDecompress(),
 }
 
+/** No coding, also in words that are none and that clients take for none: a charset, or `none`. */
+const PLAIN: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8'])
+
 /**
  * Decodes the content coding of an answer, which providers are asked not to use. It decompresses as bytes arrive and applies
  * backpressure to the connection while it is full or its reader pauses, so that a bound on the body bounds the memory. A
@@ -154,7 +157,7 @@ export function readCoded(
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-  const [name, ...others] = names.filter((one) => one !== '' && one !== 'identity')
+  const [name, ...others] = names.filter((one) => !PLAIN.has(one))
   if (name === undefined) return { headers }
   const open = others.length === 0 && Object.hasOwn(DECOMPRESSORS, name) ? DECOMPRESSORS[name] : undefined
   if (open === undefined) return { headers: { get: (wanted) => headers.get(wanted), unreadable: true } }

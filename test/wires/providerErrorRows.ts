@@ -176,4 +176,10 @@ export const ROWS: readonly Row[] = [
     code: 'upstream_unavailable',
   },
   { name: 'a page', status: 503, body: '<html>SECRET</html>', code: 'upstream_unavailable' },
+  ...[410, 421, 424, 425, 498].map((status) => ({
+    name: `the status ${status}`,
+    status,
+    body: openai('SECRET'),
+    code: 'upstream_unavailable',
+  })),
 ]

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { sentName } from '../shared/clientTools.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
 import type { PlacedThought } from '../shared/thought.ts'
@@ -23,6 +24,8 @@ interface Turn extends JsonObject {
 /** The user's text in a conversation that the assistant begins. */
 export const NOTHING_SAID = '...'
 const NOT_BLANK = /\S/
+/** The names of tools that this format takes. */
+const NAME = /^[A-Za-z0-9_-]{1,128}$/
 /** Characters that tool call ids of this format cannot have. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
@@ -135,7 +138,13 @@ function imageSource(image: unknown): JsonObject {
 
 function toolUse(call: JsonObject): JsonObject {
   const said = isJsonObject(call['function']) ? call['function'] : {}
-  return { type: 'tool_use', id: callId(call['id']), name: said['name'], input: inputOf(String(said['arguments'])) }
+  const name = calledName(String(said['name']))
+  return { type: 'tool_use', id: callId(call['id']), name, input: inputOf(String(said['arguments'])) }
+}
+
+/** The name of a tool that a model has called, which may be one that it has made up. */
+export function calledName(name: string): string {
+  return NAME.test(name) ? name : sentName(name)
 }
 
 /** The arguments of a call as an object. Text that a model left unfinished is kept. */

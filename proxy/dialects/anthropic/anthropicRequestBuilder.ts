@@ -4,6 +4,7 @@ import { ANY_JSON, wantsAnyJson, wordsFor } from '../shared/anyJson.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import { userForAnthropic } from '../shared/endUser.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
 import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
@@ -103,10 +104,9 @@ function stopOf(stop: unknown): JsonObject {
 }
 
 function userOf(user: unknown): JsonObject {
-  return typeof user === 'string' ? { metadata: { user_id: user } } : {}
+  return typeof user === 'string' ? { metadata: { user_id: userForAnthropic(user) } } : {}
 }
 
-/** Only a schema can be stated; any JSON object is asked for in the prompt. */
 /** The format of an answer: a schema that the provider keeps to, or words where it has none for that. */
 function answerFormat(format: unknown): { schema: JsonObject | null; words: string | null } {
   if (wantsAnyJson(format)) return { schema: null, words: ANY_JSON }

@@ -10,7 +10,7 @@ import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { jsonAsText, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
-import { callId, inputOf, isBlank } from './anthropicMessages.ts'
+import { calledName, callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 import type { CallMembers } from './callMembers.ts'
@@ -192,7 +192,7 @@ function readToolUse(block: JsonObject, field: string, { size, members }: Readin
   size.textBytes += jsonBytes(input)
   const id = callId(readText(block['id'], `${field}.id`, size))
   members.give(id, size)
-  return { type: 'tool_use', id, name: readText(block['name'], `${field}.name`, size), input }
+  return { type: 'tool_use', id, name: calledName(readText(block['name'], `${field}.name`, size)), input }
 }
 
 function readToolResult(block: JsonObject, field: string, reading: Reading): JsonObject {

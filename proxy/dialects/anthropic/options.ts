@@ -35,7 +35,12 @@ export function readTools(
   if (clean.length === 0) return {}
   size.textBytes += jsonBytes(clean)
   size.tools = clean.length
-  return isGiven(choice) ? { tools: clean, tool_choice: readChoice(choice, size) } : { tools: clean }
+  if (!isGiven(choice)) return { tools: clean }
+  const read = readChoice(choice, size)
+  // The client may have chosen a tool of the provider's, which is left out.
+  const isOffered = read['type'] !== 'tool' || clean.some(({ name }) => name === read['name'])
+  const { name: _name, ...others } = read
+  return { tools: clean, tool_choice: isOffered ? read : { ...others, type: 'auto' } }
 }
 
 function readTool(tool: unknown, i: number): JsonObject | null {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import { HistoryCallIds } from '../shared/historyCallIds.ts'
 import { noResult } from '../shared/pairedResults.ts'
 import { NOTHING_SAID } from './anthropicMessages.ts'
 import { isCall } from './callBlocks.ts'
@@ -14,8 +15,9 @@ const NOBODY: JsonObject = { role: 'user', content: [] }
  */
 export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize): JsonObject[] {
   const paired: JsonObject[] = []
-  /** The ids of calls of the assistant's turn. */
-  let open: string[] = []
+  const ids = new HistoryCallIds()
+  /** The calls of the assistant's turn. */
+  let open: OpenCall[] = []
   /** The messages since that turn. */
   let replies: JsonObject[] = []
   const endReplies = (): void => {
@@ -29,19 +31,31 @@ export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize):
       continue
     }
     if (replies.length > 0) endReplies()
-    open.push(
-      ...contentOf(message)
-        .filter(isCall)
-        .map(({ id }) => String(id)),
-    )
-    paired.push(message)
+    const calls = contentOf(message).filter(isCall)
+    const named = calls.map(({ id }) => ({ given: String(id), id: ids.next(String(id)) }))
+    open.push(...named)
+    for (const { given, id } of named) size.textBytes += 2 * Math.max(0, id.length - given.length)
+    paired.push(named.every(({ given, id }) => given === id) ? message : withIds(message, named))
   }
   endReplies()
   return paired
 }
 
+interface OpenCall {
+  /** Its id for the client. */
+  readonly given: string
+  /** Its id for providers, which no other call of the history has. */
+  readonly id: string
+}
+
+function withIds(message: JsonObject, calls: readonly OpenCall[]): JsonObject {
+  const left = [...calls]
+  const content = contentOf(message).map((block) => (isCall(block) ? { ...block, id: left.shift()?.id } : block))
+  return { ...message, content }
+}
+
 /** The replies to calls, beginning with a message of the user that has their results. */
-function answered(replies: readonly JsonObject[], open: string[], size: PromptSize): JsonObject[] {
+function answered(replies: readonly JsonObject[], open: OpenCall[], size: PromptSize): JsonObject[] {
   const results: JsonObject[] = []
   let holderAt = -1
   const rest = replies.map((message, i) => {
@@ -50,7 +64,7 @@ function answered(replies: readonly JsonObject[], open: string[], size: PromptSi
     if (holderAt < 0 && results.length > before) holderAt = i
     return own
   })
-  results.push(...open.map((id) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) })))
+  results.push(...open.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: noResult(id, size) })))
   if (results.length === 0) return rest
   if (holderAt < 0) holderAt = rest.findIndex(({ role }) => role === 'user')
   const holder = rest[holderAt] ?? NOBODY
@@ -62,16 +76,16 @@ function answered(replies: readonly JsonObject[], open: string[], size: PromptSi
  * A message without the results of open calls, which go to `results`, and their ids off `open`. Results without a call are
  * said by the user.
  */
-function takeResults(message: JsonObject, open: string[], results: JsonObject[]): JsonObject {
+function takeResults(message: JsonObject, open: OpenCall[], results: JsonObject[]): JsonObject {
   const blocks = message['role'] === 'user' ? contentOf(message) : []
   if (!blocks.some(isResult)) return message
   const before = results.length
   const content = blocks.flatMap((block) => {
     if (!isResult(block)) return [block]
-    const place = open.indexOf(String(block['tool_use_id']))
-    if (place < 0) return contentOf(block)
-    open.splice(place, 1)
-    results.push(block)
+    const call = open.find(({ given }) => given === String(block['tool_use_id']))
+    if (call === undefined) return contentOf(block)
+    open.splice(open.indexOf(call), 1)
+    results.push(call.id === call.given ? block : { ...block, tool_use_id: call.id })
     return []
   })
   const isNothing = content.length === 0 && results.length === before

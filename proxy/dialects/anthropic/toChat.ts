@@ -1,6 +1,8 @@
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
+import { userForOpenai } from '../shared/endUser.ts'
+import { fittingCallId } from '../shared/historyCallIds.ts'
 import { keepReasoning } from '../shared/keptReasoning.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
@@ -11,6 +13,7 @@ import type { BeforeCall } from './callMembers.ts'
 type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
 const SYSTEM_JOINT = '\n\n'
+const FAILED = 'error'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
 const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['low', 'low'],
@@ -32,7 +35,7 @@ export function chatBody(native: JsonObject, members: CallsBefore): JsonObject {
   const body: JsonObject = { messages, ...chatTools(native) }
   for (const name of ['temperature', 'top_p', 'top_k']) if (native[name] !== undefined) body[name] = native[name]
   if (Array.isArray(stops) && stops.length > 0) body['stop'] = stops
-  if (isJsonObject(metadata)) body['user'] = metadata['user_id']
+  if (isJsonObject(metadata)) body['user'] = userForOpenai(String(metadata['user_id']))
   const { format } = isJsonObject(native['output_config']) ? native['output_config'] : {}
   if (isJsonObject(format)) {
     body['response_format'] = { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'] } }
@@ -61,8 +64,8 @@ function chatMessages(message: JsonObject, members: CallsBefore): JsonObject[] {
   const said = [...shown, ...blocks.filter((block) => block['type'] !== 'tool_result')]
   const messages: JsonObject[] = results.map((result) => ({
     role: 'tool',
-    tool_call_id: result['tool_use_id'],
-    content: typeof result['content'] === 'string' ? result['content'] : plainText(blocksOfResult(result), '\n'),
+    tool_call_id: fittingCallId(String(result['tool_use_id'])),
+    content: resultText(result),
   }))
   if (said.length > 0) messages.push({ role: 'user', content: userContent(said) })
   return messages
@@ -81,7 +84,19 @@ function assistantMessage(blocks: readonly JsonObject[], members: CallsBefore): 
 function toolCall({ id, name, input }: JsonObject, members: CallsBefore): JsonObject {
   const said = { name: sentName(String(name)), arguments: JSON.stringify(input) }
   const back = members.get(id)?.member
-  return { id, type: 'function', function: said, ...(back !== undefined && { [CALL_MEMBER]: back.member }) }
+  return {
+    id: fittingCallId(String(id)),
+    type: 'function',
+    function: said,
+    ...(back !== undefined && { [CALL_MEMBER]: back.member }),
+  }
+}
+
+/** The text of a result. A chat has no member for a call that has failed. */
+function resultText(result: JsonObject): string {
+  const { content, is_error: isError } = result
+  const text = typeof content === 'string' ? content : plainText(blocksOfResult(result), '\n')
+  return text === '' && isError === true ? FAILED : text
 }
 
 function blocksOfResult(result: JsonObject): JsonObject[] {

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import { isMark } from '../../json/cutJson.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, sentName } from '../shared/clientTools.ts'
@@ -96,22 +97,30 @@ function readToolChoice(said: unknown): unknown {
 
 /**
  * Makes calls of custom tools calls of the functions that stand for them, in place. Clients that know them as calls of functions
- * send the input itself as their arguments.
+ * send the input itself as their arguments. The arguments of the others are JSON of an object afterwards.
  */
 export function completeCalls(messages: readonly JsonObject[], tools: readonly ClientTool[], size: PromptSize): void {
   const names = new Set(tools.filter((tool) => tool.isCalledAsFunction === true).map(({ name }) => name))
-  if (names.size === 0) return
   for (const { tool_calls: calls } of messages) {
     if (!Array.isArray(calls)) continue
     for (const call of calls as JsonObject[]) {
       const { name, arguments: text } = call['function'] as { readonly name: string; readonly arguments: string }
-      if (!names.has(name) || parseJsonObject(text) !== null) continue
-      const whole = customArguments(text)
+      const isCustom = names.has(name)
+      if (isCustom ? parseJsonObject(text) !== null : isWhole(text)) continue
+      const whole = isCustom ? customArguments(text) : JSON.stringify({ arguments: text })
       size.textBytes += Buffer.byteLength(whole) - Buffer.byteLength(text)
       size.rewritten = true
-      call['function'] = { name: sentName(name), arguments: whole }
+      call['function'] = { name: isCustom ? sentName(name) : name, arguments: whole }
     }
   }
+}
+
+/**
+ * Whether arguments are JSON of an object, or nothing. A model that was cut off leaves a part of it, which many providers refuse
+ * at every further request. What was cut out of the body was read before.
+ */
+function isWhole(text: string): boolean {
+  return isMark(text) || text.trim() === '' || parseJsonObject(text) !== null
 }
 
 /** A call as its client has the tool. @param text the arguments of a function, or the input of a custom tool */

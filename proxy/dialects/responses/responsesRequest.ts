@@ -13,6 +13,7 @@ import {
 } from '../../json/fields.ts'
 import { readTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
+import { completeCalls } from '../openai/chatTools.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
@@ -38,6 +39,13 @@ const REFUSED: Readonly<Record<string, string>> = {
  * @throws GatewayError 400 with the field at fault
  */
 export function readResponseRequest(body: JsonObject, limits: DialectLimits): ChatRequest {
+  const request = readResponseAsSent(body, limits)
+  completeCalls(request.forward['messages'] as readonly JsonObject[], [], request.prompt)
+  return request
+}
+
+/** The same with the arguments of calls as the client has sent them. */
+export function readResponseAsSent(body: JsonObject, limits: DialectLimits): ChatRequest {
   return asksForSummary(body)
     ? { ...readResponse(summaryBody(body), limits), compacts: true }
     : readResponse(body, limits)

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import { fittingCallId, HistoryCallIds } from './historyCallIds.ts'
 
 const NO_RESULT = 'There is no result.'
 
@@ -37,7 +38,28 @@ export function pairedResults(messages: readonly JsonObject[], size: PromptSize)
     } else if (message['role'] !== 'tool') turns.push(message)
     else if (!takeResult(message, byId, newest)) turns.push({ role: 'user', content: message['content'] })
   }
-  return turns.flatMap((turn) => (isAsking(turn) ? [turn.message, ...turn.results, ...missing(turn, size)] : [turn]))
+  const ids = new HistoryCallIds()
+  return turns.flatMap((turn) => {
+    if (!isAsking(turn)) return [turn]
+    const { message, results } = turn
+    return withOwnIds(message, [...results, ...missing(turn, size)], ids, size)
+  })
+}
+
+/** A message with calls and their results, each call with an id of its own that every provider takes. */
+function withOwnIds(message: JsonObject, results: JsonObject[], ids: HistoryCallIds, size: PromptSize): JsonObject[] {
+  const named = callsOf(message).map((call) => ({ call, id: fittingCallId(ids.next(String(call['id']))) }))
+  if (named.every(({ call, id }) => call['id'] === id)) return [message, ...results]
+  size.rewritten = true
+  for (const { call, id } of named) size.textBytes += 2 * Math.max(0, id.length - String(call['id']).length)
+  const left = [...results]
+  const renamed = named.map(({ call, id }) => {
+    const place = left.findIndex((result) => String(result['tool_call_id']) === String(call['id']))
+    return { call: { ...call, id }, result: { ...left.splice(place, 1)[0], tool_call_id: id } }
+  })
+  // The thoughts of a message are found by the message itself.
+  message['tool_calls'] = renamed.map(({ call }) => call)
+  return [message, ...renamed.map(({ result }) => result)]
 }
 
 /** @returns false for a result of no call, or of one that has its result */

@@ -112,6 +112,12 @@ function inPieces(coding: string, body: Buffer, size: number): Answer {
 const TEXT = Buffer.from(JSON.stringify({ some: 'text ünd more '.repeat(5_000), numbers: [...Array(5_000).keys()] }))
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
+  for (const header of ['identity', 'none', 'utf-8', 'UTF8, identity', '']) {
+    test(`${name}: "${header}" is no coding`, async () => {
+      assert.ok((await read(transport, inPieces(header, TEXT, 1_000))).body.equals(TEXT))
+    })
+  }
+
   for (const [coding, { header, pack, stream }] of Object.entries(CODINGS)) {
     test(`${name}: ${coding} is read whole, in pieces, and empty`, async () => {
       const packed = pack(TEXT)

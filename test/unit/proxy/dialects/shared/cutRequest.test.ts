@@ -137,7 +137,9 @@ describe('a request with long strings', () => {
         {
           role: 'assistant',
           reasoning_content: long('g'),
-          tool_calls: [{ id: 'call', type: 'function', function: { name: 'f', arguments: long('h') } }],
+          tool_calls: [
+            { id: 'call', type: 'function', function: { name: 'f', arguments: JSON.stringify({ text: long('h') }) } },
+          ],
         },
         { role: 'tool', tool_call_id: 'call', content: long('i') },
       ],

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+/** The longest id of a call that OpenAI takes, in characters. */
+const ID_CHARACTERS_MAX = 40
+const HASH_CHARACTERS = 32
+/** Characters that not every provider takes, which are replaced on the way. */
+const UNUSUAL = /[^A-Za-z0-9_-]/g
+
+/** The id of a call of a history as every provider takes it: a hash in place of one that is too long. */
+export function fittingCallId(id: string): string {
+  return id.length <= ID_CHARACTERS_MAX ? id : hashedId(id)
+}
+
+/**
+ * Gives each call of a history an id of its own. Providers refuse an id that a later turn has as well, as some models number
+ * their calls anew in each turn. The same history gets the same ids, so that its beginning stays cached.
+ */
+export class HistoryCallIds {
+  private readonly used = new Set<string>()
+
+  /** @param id as the client has it */
+  next(id: string): string {
+    let unique = id
+    for (let n = 2; this.used.has(unique.replace(UNUSUAL, '_')); n++) unique = hashedId(`${id} ${n}`)
+    this.used.add(unique.replace(UNUSUAL, '_'))
+    return unique
+  }
+}
+
+function hashedId(id: string): string {
+  return `call_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARACTERS)}`
+}
