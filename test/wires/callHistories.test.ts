@@ -243,3 +243,24 @@ test('the failure of a tool without a word is a failure for a provider of the di
   assert.equal(reply.status, 200, reply.text)
   assert.deepEqual(list(provider.last.body['messages']).at(-1), { role: 'tool', tool_call_id: 't1', content: 'error' })
 })
+
+test('half a character is no text for a provider, in small and large bodies', async () => {
+  for (const filler of [0, 400_000]) {
+    const call: Call = { id: 't1', name: 'f', text: '{"q":"a\\ud83d"}' }
+    for (const [client, send] of Object.entries(CLIENTS)) {
+      const reply = await send('test/anthropic', [
+        call,
+        { id: 't2', name: 'f', text: `{"q":"${'x '.repeat(filler / 2)}"}` },
+      ])
+      assert.equal(reply.status, 200, `${client}: ${reply.text}`)
+      assert.doesNotMatch(JSON.stringify(provider.last.body), /\\ud83d/)
+    }
+    const content = `cut \ud83d${'x '.repeat(filler / 2)}`
+    const reply = await chat(stack.baseUrl, apiKey, { model: 'test/openai', messages: [{ role: 'user', content }] })
+    assert.equal(reply.status, 200, reply.text)
+    assert.deepEqual(list(provider.last.body['messages']).at(-1), {
+      role: 'user',
+      content: content.replace('\ud83d', '\ufffd'),
+    })
+  }
+})

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { mendedJson } from '../../../contract/std/wellFormed.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
@@ -105,6 +106,11 @@ export function completeCalls(messages: readonly JsonObject[], tools: readonly C
     if (!Array.isArray(calls)) continue
     for (const call of calls as JsonObject[]) {
       const { name, arguments: text } = call['function'] as { readonly name: string; readonly arguments: string }
+      const mended = mendedJson(text)
+      if (mended !== text) {
+        size.rewritten = true
+        call['function'] = { name, arguments: mended }
+      }
       const isCustom = names.has(name)
       if (isCustom ? parseJsonObject(text) !== null : isWhole(text)) continue
       const whole = isCustom ? customArguments(text) : JSON.stringify({ arguments: text })
@@ -117,7 +123,7 @@ export function completeCalls(messages: readonly JsonObject[], tools: readonly C
 
 /**
  * Whether arguments are JSON of an object, or nothing. A model that was cut off leaves a part of it, which many providers refuse
- * at every further request. What was cut out of the body was read before.
+ * at every further request. A text that was cut out of the body was read before.
  */
 function isWhole(text: string): boolean {
   return isMark(text) || text.trim() === '' || parseJsonObject(text) !== null

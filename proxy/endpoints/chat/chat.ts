@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { mendSurrogates } from '../../../contract/std/wellFormed.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
@@ -63,6 +64,7 @@ export function chatServe(
     const owner = ownerOf(services)
     const { limits, large } = services
     const atOnceBytesMax = large.atOnceBytesMax(owner)
+    if (body.length <= atOnceBytesMax) mendSurrogates(body)
     const withDataBytesMax = owner === 'customer' ? limits.jsonWithDataBytesMax : 0
     const read = readSmallBody(body, surface, { limits, atOnceBytesMax, withDataBytesMax })
     if (read === undefined) return serveLarge(large.toRead(body, owner), exchange, principal, services)

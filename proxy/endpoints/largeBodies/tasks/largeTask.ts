@@ -1,6 +1,7 @@
 import '../../../../contract/std/mendedJson.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
+import { mendSurrogates } from '../../../../contract/std/wellFormed.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
 import { sampleText } from '../../../../workers/textSample.ts'
 import { readMessagesRequest } from '../../../dialects/anthropic/messagesRequest.ts'
@@ -79,7 +80,9 @@ function prompt(task: Extract<LargeTask, { name: 'prompt' }>): PromptSample {
 }
 
 function chatRequest(task: LargeTask, surface: SurfaceName): ChatRequest {
-  return SURFACES[surface].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
+  const bytes = bytesOf(task)
+  mendSurrogates(bytes)
+  return SURFACES[surface].read(readJsonBody(bytes, task.limits.jsonDepthMax), task.limits)
 }
 
 /** A Messages request for counting alone, without an answer. */
