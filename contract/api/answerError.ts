@@ -20,7 +20,8 @@ function isError({ object, type, success, detail, code, status, status_code: sta
   return [code, status, statusCode].some((number) => typeof number === 'number' && number >= ERROR_STATUS_MIN)
 }
 
-function saysSomething(value: unknown): boolean {
+/** Whether a value says something: neither false nor empty, nor an object without a value. */
+export function saysSomething(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return isJsonObject(value) ? Object.values(value).some(saysSomething) : Boolean(value)
 }

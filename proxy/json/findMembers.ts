@@ -28,10 +28,17 @@ export interface ListItem {
   readonly members: ReadonlyMap<string, Span> | null
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+function hasByteOrderMark(body: Buffer): boolean {
+  return body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+}
+
 /** Finds the members of an answer; null for a body that is not a JSON object, or has too many of them. */
 export function findMembers(body: Buffer, reading: MembersReading, limits: AnswerBounds): MembersContent | null {
   const { jsonDepthMax: depthMax, answerMembersMax } = limits
-  const spans = objectSpans(body, depthMax, undefined, answerMembersMax)
+  const start = hasByteOrderMark(body) ? BYTE_ORDER_MARK.length : 0
+  const spans = objectSpans(body, depthMax, { start, end: body.length }, answerMembersMax)
   if (spans === null) return null
   const bounds = { ...limits, answerMembersMax: reading.membersMax ?? answerMembersMax }
   const values = new Map<string, unknown>()

@@ -78,6 +78,11 @@ export function spanBytes(bytes: Buffer, { start, end }: Span): Buffer {
   return bytes.subarray(start, end)
 }
 
+/** Whether a value is a text that is not empty. */
+export function isSomeText(bytes: Buffer, span: Span | undefined): boolean {
+  return span !== undefined && bytes[span.start] === QUOTE && bytes[span.start + 1] !== QUOTE
+}
+
 /** The value of a span, or undefined when it is absent or not JSON. For small values only: it is parsed. */
 export function spanValue(bytes: Buffer, span: Span | undefined): unknown {
   if (span === undefined) return undefined
@@ -96,7 +101,8 @@ function endsAt(bytes: Buffer, place: number, end: number): boolean {
   return skipSpace(bytes, place) >= end
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+/** The place of the first byte from a place on that is no white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
   let place = from
   for (;;) {
     const c = bytes[place]

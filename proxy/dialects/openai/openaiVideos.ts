@@ -84,11 +84,14 @@ export function askForClip(
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
-/** Reads a provider's job; null when the body is not a job, or exceeds the bounds of JSON that is read on the event loop. */
-export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds): UpstreamVideo | null {
+/**
+ * Reads a provider's job; null when the body is not a job, or exceeds the bounds of JSON that is read on the event loop.
+ * @param knownId that of a job whose state was asked for, which not every provider repeats
+ */
+export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds, knownId?: string): UpstreamVideo | null {
   const value = parseAnswer(body, bounds)
   if (value === null) return null
-  const { id } = value
+  const { id = knownId } = value
   if (typeof id !== 'string' || id === '' || id.length > ID_CHARACTERS_MAX || /[^\x21-\x7e]/.test(id)) return null
   return {
     id,
@@ -101,14 +104,19 @@ export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds): UpstreamV
 
 const given = (name: string, text: string): Record<string, string> => (text === '' ? {} : { [name]: text })
 
+const FAILURES =
+  'failed fail failure cancelled canceled expired error rejected aborted timeout timed_out blocked'.split(' ')
+/** The words of providers in lower case; any other is one of a job that is not over. */
 const STATES: ReadonlyMap<unknown, UpstreamVideo['state']> = new Map<unknown, UpstreamVideo['state']>([
-  ...(['queued', 'pending', 'submitted'] as const).map((name) => [name, 'queued'] as const),
-  ...(['completed', 'succeeded'] as const).map((name) => [name, 'completed'] as const),
-  ...(['failed', 'cancelled', 'canceled', 'expired', 'error'] as const).map((name) => [name, 'failed'] as const),
+  ...(['queued', 'pending', 'submitted', 'created', 'waiting'] as const).map((name) => [name, 'queued'] as const),
+  ...(['completed', 'succeeded', 'success', 'succeed', 'complete', 'done', 'finished', 'ready'] as const).map(
+    (name) => [name, 'completed'] as const,
+  ),
+  ...FAILURES.map((name) => [name, 'failed'] as const),
 ])
 
 function stateOf(status: unknown): UpstreamVideo['state'] {
-  return STATES.get(status) ?? 'in_progress'
+  return STATES.get(typeof status === 'string' ? status.toLowerCase() : status) ?? 'in_progress'
 }
 
 function progressOf(progress: unknown): number {

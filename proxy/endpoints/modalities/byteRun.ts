@@ -5,7 +5,8 @@ import type { BytePlan } from './operation.ts'
 import { RelayedRun } from './relayedRun.ts'
 
 const NOTHING = Buffer.alloc(0)
-const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.*)?$/i
+const MEDIA_TYPE =
+  /^(?:audio\/[a-z0-9.+-]{1,64}|application\/(?:octet-stream|ogg|x-wav|x-mpegurl)|binary\/octet-stream|video\/mp4)(?:\s*[;,].*)?$/i
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
 
 /**

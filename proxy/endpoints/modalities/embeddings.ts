@@ -9,7 +9,7 @@ import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, type ScanBounds, scanBounds } from '../../json/answerScan.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
 import type { MembersReading } from '../../json/findMembers.ts'
-import { arraySpans, objectSpans } from '../../json/jsonSpans.ts'
+import { skipSpace } from '../../json/jsonSpans.ts'
 import { readTagging } from '../../json/tagging.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -47,6 +47,11 @@ const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 
 const REPORTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 const QUOTE = 34
 const OPEN_ARRAY = 91
+const COLON = 58
+const MINUS = 45
+const DIGIT_0 = 48
+const DIGIT_9 = 57
+const VECTOR = Buffer.from('"embedding"')
 
 interface EmbeddingsRequest extends UnitRequest {
   readonly inputs: number
@@ -186,7 +191,7 @@ class EmbeddingsPlan implements BufferedPlan {
     large: LargeBodies,
   ): BufferedAnswer | Rejected | Promise<BufferedAnswer | Rejected> {
     const data = body.cuts.length === 0 ? members.bytesOf('data') : body.only()
-    const encoding = data === undefined ? null : encodingOf(data, this.context.limits)
+    const encoding = data === undefined ? null : encodingOf(data, this.request.inputs)
     if (data === undefined || encoding === null) return rejected(null)
     const { encoding: to } = this.request
     const pieceOf = (vectors: Uint8Array | null) =>
@@ -218,15 +223,33 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 }
 
-/** The encoding of an answer's vectors, judged by the first one; null when there is no vector. */
-function encodingOf(data: Buffer, limits: ModalityLimits): Encoding | null {
-  const { jsonDepthMax: depthMax } = limits
-  const begin = { start: 0, end: Math.min(data.length, vectorBytesMax(limits)) }
-  const [first] = arraySpans(data, depthMax, begin, 1) ?? []
-  const vector = first === undefined ? undefined : objectSpans(data, depthMax, first)?.get('embedding')
-  if (vector === undefined) return null
-  if (data[vector.start] === QUOTE) return 'base64'
-  return data[vector.start] === OPEN_ARRAY ? 'float' : null
+/**
+ * The encoding of an answer's vectors; null where they are not as many as the inputs, are of two kinds, or one has no content:
+ * clients pair them with their inputs by their place. They are found by the name of their member, since vectors are many bytes.
+ */
+function encodingOf(data: Buffer, inputs: number): Encoding | null {
+  let encoding: Encoding | null = null
+  let count = 0
+  if (data[skipSpace(data, 0)] !== OPEN_ARRAY) return null
+  for (let at = data.indexOf(VECTOR); at >= 0; at = data.indexOf(VECTOR, at + VECTOR.length)) {
+    const colon = skipSpace(data, at + VECTOR.length)
+    // The value of `object` is the same word.
+    if (data[colon] !== COLON) continue
+    const found = kindOf(data, skipSpace(data, colon + 1))
+    if (found === null || (encoding !== null && found !== encoding)) return null
+    encoding = found
+    count++
+  }
+  return count === inputs ? encoding : null
+}
+
+function kindOf(data: Buffer, start: number): Encoding | null {
+  const open = data[start]
+  if (open === QUOTE) return data[start + 1] === QUOTE ? null : 'base64'
+  const first = data[skipSpace(data, start + 1)] ?? 0
+  // A model of late interaction has a vector for each token.
+  const hasContent = first === MINUS || first === OPEN_ARRAY || (first >= DIGIT_0 && first <= DIGIT_9)
+  return open === OPEN_ARRAY && hasContent ? 'float' : null
 }
 
 /** The bytes of one vector with the members next to it. */

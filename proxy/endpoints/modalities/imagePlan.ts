@@ -3,7 +3,7 @@ import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { findMembers, type ListItem, type MembersContent, type MembersReading } from '../../json/findMembers.ts'
-import { spanBytes } from '../../json/jsonSpans.ts'
+import { isSomeText, spanBytes } from '../../json/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
@@ -25,7 +25,6 @@ const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
 const OWN_NAMES: ReadonlySet<string> = new Set(['type', 'created_at'])
 /** The members of an answer that its events have too, under the same names. */
 const STATED = ['background', 'output_format', 'quality', 'size', 'usage']
-const QUOTE = 34
 
 /** Images that are priced by the piece: held for the number requested, charged for the number received. */
 export abstract class ImagePlan implements BufferedPlan {
@@ -172,7 +171,7 @@ function memberOf(body: Buffer, name: string, span: Span | undefined): Buffer[] 
 }
 
 function isImage(body: Buffer, { members }: ListItem): boolean {
-  return ['b64_json', 'url'].some((name) => body[members?.get(name)?.start ?? -1] === QUOTE)
+  return ['b64_json', 'url'].some((name) => isSomeText(body, members?.get(name)))
 }
 
 /** A JSON array of some values, in pieces. */

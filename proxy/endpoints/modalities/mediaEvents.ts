@@ -1,4 +1,6 @@
+import { saysSomething } from '../../../contract/api/answerError.ts'
 import { findMembers } from '../../json/findMembers.ts'
+import { isSomeText } from '../../json/jsonSpans.ts'
 import { dataKind } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
@@ -8,7 +10,6 @@ import type { EventKind, EventPlan } from './operation.ts'
 
 const READING = { values: ['type'] }
 const END = Buffer.from('\n\n')
-const QUOTE = 34
 
 /** Reads a provider's events of an answer that is not a chat, and writes those that its client knows, as they are. */
 export class MediaEvents implements FrameSink {
@@ -16,6 +17,7 @@ export class MediaEvents implements FrameSink {
   ends = 0
   /** The stream cannot be read further. */
   broken = false
+  private hasPiece = false
   /** An error event of the provider, parsed. */
   error: unknown = null
   private readonly plan: EventPlan
@@ -60,17 +62,23 @@ export class MediaEvents implements FrameSink {
     const members = isWithin ? findMembers(event, READING, this.limits) : null
     const error = members?.values.get('error') ?? null
     // Clients trust a receipt, whoever wrote it.
-    if (members === null || error !== null || members.spans.has('receipt')) {
+    if (members === null || saysSomething(error) || members.spans.has('receipt')) {
       this.error = error
       this.broken = true
       return
     }
     const { pieces, ends } = this.plan
-    const has = ({ member }: EventKind) => member === '' || event[members.spans.get(member)?.start ?? -1] === QUOTE
+    const has = ({ member }: EventKind) => member === '' || isSomeText(event, members.spans.get(member))
     const type = members.values.get('type')
     const found = [pieces, ends].find((kind) => kind.type === type)
     if (found === undefined || !has(found)) return
+    // An end that holds nothing itself ends what came before, which has to be something.
+    if (found === ends && ends.member === '' && !this.hasPiece) {
+      this.broken = true
+      return
+    }
     if (found === ends) this.ends++
+    else this.hasPiece = true
     this.out.appendText(`event: ${found.type}\ndata: `)
     this.out.appendAll(event)
     this.out.appendAll(END)

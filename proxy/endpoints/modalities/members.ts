@@ -1,3 +1,4 @@
+import { saysSomething } from '../../../contract/api/answerError.ts'
 import { type ScanBounds, scanBounds } from '../../json/answerScan.ts'
 import type { ListItem, MembersContent } from '../../json/findMembers.ts'
 import type { AnswerBounds } from '../../json/jsonObject.ts'
@@ -57,7 +58,7 @@ export function membersOf(body: Buffer, content: MembersContent | null): Members
   if (content === null) return rejected(null)
   const members = new Members(body, content)
   const error = members.value('error')
-  return error === undefined || error === null ? members : rejected(error)
+  return saysSomething(error) ? rejected(error) : members
 }
 
 /** @param error the provider's error, or null for an answer that cannot be read */

@@ -117,10 +117,10 @@ function granularitiesOf(granularities: readonly string[], format: string): read
   if (granularities.some((granularity) => granularity !== 'word' && granularity !== 'segment')) {
     throw invalidRequest(`${name} may hold word and segment.`, name)
   }
-  if (granularities.length > 0 && format !== 'verbose_json') {
-    throw invalidRequest(`${name} needs response_format verbose_json.`, name)
-  }
-  return granularities.slice(0, 2)
+  if (format === 'verbose_json') return granularities.slice(0, 2)
+  // Packages send their default, segments, with every format.
+  if (granularities.includes('word')) throw invalidRequest(`${name} needs response_format verbose_json.`, name)
+  return []
 }
 
 async function measured(file: Buffer, limits: ModalityLimits): Promise<MeasuredAudio> {

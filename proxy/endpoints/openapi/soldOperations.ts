@@ -84,7 +84,7 @@ export const soldOf = (limits: ContractLimits): readonly Sold[] => [
         {
           prompt: text('Description of the image'),
           n: integer('Number of images'),
-          size: text('Width and height, such as 1024x1024; auto chooses a size that the model has a price for'),
+          size: text('Width and height, such as 1024x1024; without one, a size that the model has a price for'),
           ...STREAMED_IMAGES,
         },
         ['prompt'],

@@ -16,6 +16,9 @@ const NOTHING = Buffer.alloc(0)
 const CLIP_TYPE = 'video/mp4'
 const TYPE = /^(?:video\/[a-z0-9.+-]{1,64}|application\/octet-stream)$/
 
+/** Types of answers about a clip, such as its address. */
+const NO_CLIP = /^(?:text\/|application\/(?:problem\+)?json$)/
+
 export interface ClipParts {
   readonly exchange: Exchange
   readonly transport: Transport
@@ -48,11 +51,11 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.over) return
-    if (status !== 200 || headers.unreadable === true) {
+    const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase()
+    if (status !== 200 || headers.unreadable === true || NO_CLIP.test(type)) {
       this.refuse(status)
       return
     }
-    const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase()
     this.begun = true
     this.parts.exchange.beginStream([], TYPE.test(type) ? type : CLIP_TYPE)
   }

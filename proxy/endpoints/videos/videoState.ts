@@ -40,7 +40,7 @@ export async function videoState(
     const reply = await callWhole(transport, request, limits.videoStatusBytesMax)
     const { status } = reply
     if (status >= 400 && FINAL.has(ownerOf(status, reply.body))) return { kind: 'refused', status }
-    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body, limits) : null
+    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body, limits, upstreamId) : null
     if (video !== null) return { kind: 'seen', video }
     return { kind: 'unclear', waitMs: retryAfterMs(reply.headers, Date.now(), limits.retryAfterSecondsMax * 1000) }
   } catch (error) {

@@ -120,13 +120,13 @@ for (const [operation, answers] of REFUSED) {
 
 const image = { b64_json: 'aaaa' }
 const CHARGED: [operation: string, body: unknown, due: string, source: string][] = [
-  ['embeddings', { data: [vector], usage: { prompt_tokens: 5 } }, '5 tokens', 'reported'],
-  ['embeddings', { data: [vector], usage: { total_tokens: 6 } }, '6 tokens', 'reported'],
-  ['embeddings', { data: [vector], usage: { prompt_tokens: null, total_tokens: 6 } }, '6 tokens', 'reported'],
-  ['embeddings', { data: [vector], usage: { prompt_tokens: '5' } }, '5 tokens', 'reported'],
-  ['embeddings', { data: [vector], usage: { prompt_tokens: 'five' } }, '2 tokens', 'estimated'],
-  ['embeddings', { data: [vector], usage: { prompt_tokens: 1e9 } }, '2 tokens', 'estimated'],
-  ['embeddings', { data: [vector], usage: null }, '2 tokens', 'estimated'],
+  ['embeddings', { data: [vector, vector], usage: { prompt_tokens: 5 } }, '5 tokens', 'reported'],
+  ['embeddings', { data: [vector, vector], usage: { total_tokens: 6 } }, '6 tokens', 'reported'],
+  ['embeddings', { data: [vector, vector], usage: { prompt_tokens: null, total_tokens: 6 } }, '6 tokens', 'reported'],
+  ['embeddings', { data: [vector, vector], usage: { prompt_tokens: '5' } }, '5 tokens', 'reported'],
+  ['embeddings', { data: [vector, vector], usage: { prompt_tokens: 'five' } }, '2 tokens', 'estimated'],
+  ['embeddings', { data: [vector, vector], usage: { prompt_tokens: 1e9 } }, '2 tokens', 'estimated'],
+  ['embeddings', { data: [vector, vector], usage: null }, '2 tokens', 'estimated'],
   ['images', { data: [] }, '0 counted', 'reported'],
   ['images', { data: [image, image, image], created: 'now' }, '3 counted', 'reported'],
   ['images', { data: [{ url: 'x', b64_json: null }] }, '1 counted', 'reported'],
