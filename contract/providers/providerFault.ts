@@ -12,15 +12,18 @@ import type { ProviderError } from './providerError.ts'
  */
 export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
 
-/** A part of a history without which a provider may take a request. */
-export type HistoryPart = 'thoughts' | 'images' | 'documents'
+/** A part without which a provider may take a request: of its history, or how the answer is drawn. */
+export type RequestPart = 'thoughts' | 'images' | 'documents' | 'sampling'
 
-const HISTORY_PARTS: readonly HistoryPart[] = ['thoughts', 'images', 'documents']
+const REQUEST_PARTS: readonly RequestPart[] = ['thoughts', 'images', 'documents', 'sampling']
+
+/** The members that say how an answer is drawn, of which some models take none. */
+export const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
 
 export interface ProviderFault {
   readonly owner: FaultOwner
   /** The part that a request is refused for; absent for none. */
-  readonly part?: HistoryPart
+  readonly part?: RequestPart
   /** The name in the table that decided; '' where the status or the sentence did. */
   readonly name: string
   /**
@@ -111,8 +114,8 @@ const CONTEXT: readonly RegExp[] = [
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
 
-/** Words in which providers refuse a part of a history. */
-const PARTS: Readonly<Record<HistoryPart, readonly RegExp[]>> = {
+/** Words in which providers refuse a part of a request. */
+const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
   thoughts: [
     /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
     /must start with a thinking block/i,
@@ -133,6 +136,10 @@ const PARTS: Readonly<Record<HistoryPart, readonly RegExp[]>> = {
     /(?:invalid|unsupported|corrupt(?:ed)?|maximum of \d+)[^.]{0,20} (?:PDF|document)/i,
     /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:PDFs?|documents?|files?)\b/i,
     /unknown variant \W?(?:file|document)/i,
+  ],
+  sampling: [
+    /\b(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\b/i,
+    /unsupported (?:value|parameter)\W{1,4}(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\b/i,
   ],
 }
 
@@ -160,9 +167,9 @@ export function faultOf(status: number, error: ProviderError): ProviderFault {
   return part === undefined ? fault : { ...fault, part }
 }
 
-function partIn(message: string): HistoryPart | undefined {
+function partIn(message: string): RequestPart | undefined {
   const sentence = message.slice(0, SENTENCE_CHARACTERS_MAX)
-  return HISTORY_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
+  return REQUEST_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
 }
 
 function ownerOf(status: number, error: ProviderError): ProviderFault {

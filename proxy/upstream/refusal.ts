@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { cleanMessage } from '../../contract/providers/cleanMessage.ts'
 import type { ProviderError } from '../../contract/providers/providerError.ts'
-import { faultOf, type HistoryPart } from '../../contract/providers/providerFault.ts'
+import { faultOf, type RequestPart } from '../../contract/providers/providerFault.ts'
 import type { KeyFault } from './keys/keyHealth.ts'
 
 /** The consequences of a provider's error answer for the request. */
@@ -30,9 +30,9 @@ export interface Rejected {
 /** The cause of an error: the provider does not take a part of the history, and may take the request without. */
 export class RefusedPart extends Error {
   override readonly name = 'RefusedPart'
-  readonly part: HistoryPart
+  readonly part: RequestPart
 
-  constructor(part: HistoryPart) {
+  constructor(part: RequestPart) {
     super(part)
     this.part = part
   }
@@ -109,7 +109,7 @@ function requestFault(
   code: 'context_length_exceeded' | 'upstream_rejected',
   status: number,
   provider: ProviderError,
-  part?: HistoryPart,
+  part?: RequestPart,
 ): Refusal {
   const reason = cleanMessage(provider.message)
   const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`

@@ -6,8 +6,8 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { userForAnthropic } from '../shared/endUser.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
-import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
+import { withoutRefused } from '../shared/refusedParts.ts'
 import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
@@ -23,7 +23,7 @@ export function printAnthropic(
   { forward: sent, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
   model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'leavesOut'>,
 ): Printed {
-  const forward = withoutOldMedia(sent, model.leavesOut)
+  const forward = withoutRefused(sent, model.leavesOut)
   const said = forward['messages'] as readonly JsonObject[]
   // Models that do not think take no thinking back.
   const shown = model.thinking === 'none' || model.leavesOut?.includes('thoughts') === true ? undefined : thoughts

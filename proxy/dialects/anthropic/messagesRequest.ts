@@ -19,8 +19,8 @@ import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
-import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { withoutRefused } from '../shared/refusedParts.ts'
 import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
@@ -52,6 +52,7 @@ export class MessagesRequest implements ChatRequest {
   readonly tools: readonly ClientTool[]
   readonly tagging?: Tagging
   readonly asides?: Asides
+  readonly named: readonly string[]
   /** The members of the body that may go to a provider that speaks the format. */
   readonly native: JsonObject
 
@@ -74,6 +75,7 @@ export class MessagesRequest implements ChatRequest {
     this.tools = read.tools ?? []
     if (read.tagging !== undefined) this.tagging = read.tagging
     if (read.asides !== undefined) this.asides = read.asides
+    this.named = read.named ?? []
     this.native = native
     this.read = read
   }
@@ -91,7 +93,7 @@ export class MessagesRequest implements ChatRequest {
     const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
     const shown = lacksPdfs ? withoutDocuments(this.native) : this.native
     // Results show their images to the user of a chat, where they would seem to be new.
-    const native = withoutOldMedia(shown, model.leavesOut)
+    const native = withoutRefused(shown, model.leavesOut)
     const whole = native === this.native ? this.forward : chatBody(native, this.members.byId)
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
@@ -126,7 +128,8 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     if (system.length > 0) native['system'] = system
     prompt.messages++
   }
-  Object.assign(native, readTools(body, joined, prompt, limits), readSampling(body, prompt, limits))
+  const sampling = readSampling(body, prompt, limits)
+  Object.assign(native, readTools(body, joined, prompt, limits), sampling)
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
     output_config: readOutputConfig(body, effort, prompt),
@@ -151,6 +154,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     preferences: readPreferences(body['provider']),
     ...readMessagesTagging(body, limits),
     ...asidesOf(body, KNOWN, limits.droppedNamesMax),
+    named: Object.keys(sampling),
     ...renamedTools(native['tools']),
   }
   return new MessagesRequest(read, native, members)

@@ -17,7 +17,7 @@ import type {
   WholeAnswer,
 } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
-import { withoutOldMedia } from '../shared/oldMedia.ts'
+import { withoutRefused } from '../shared/refusedParts.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
@@ -70,7 +70,7 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
 /** A body without the parts of its history that a provider has refused. */
 function knownTo({ leavesOut = [] }: Pick<AskModel, 'leavesOut'>, native: JsonObject): JsonObject {
   const thought = leavesOut.includes('thoughts') ? withoutThoughts(native) : native
-  return withoutOldMedia(thought, leavesOut)
+  return withoutRefused(thought, leavesOut)
 }
 
 function shownTo({ pdfTokens = 0 }: AskModel, { native, prompt }: MessagesRequest): JsonObject {

@@ -7,8 +7,8 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
 import { demandsReasoning, withoutKeptReasoning, withReasoning } from '../shared/keptReasoning.ts'
-import { withoutOldMedia } from '../shared/oldMedia.ts'
 import { withoutPdfs } from '../shared/pdf.ts'
+import { withoutRefused } from '../shared/refusedParts.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 import { withoutCallMembers } from './promptCalls.ts'
@@ -38,7 +38,7 @@ export function printOpenai(
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const sent = cut?.marked() ?? request
-  const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutOldMedia(sent.forward, leavesOut) }
+  const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutRefused(sent.forward, leavesOut) }
   const whole = takenBy(read, form, pdfTokens > 0)
   const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)

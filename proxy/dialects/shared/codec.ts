@@ -4,7 +4,7 @@ import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
-import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
+import type { RequestPart } from '../../../contract/providers/providerFault.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
@@ -32,7 +32,7 @@ export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOu
   /** How the provider wants its requests; null or absent is as usual. */
   readonly form?: RequestForm | null
   /** Parts of the history that are left out, because a provider has refused them; absent for none. */
-  readonly leavesOut?: readonly HistoryPart[]
+  readonly leavesOut?: readonly RequestPart[]
 }
 
 /** A request in the dialect of a provider, except for the parts that depend on the route and on the hold. */

@@ -1,3 +1,4 @@
+import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
@@ -5,6 +6,7 @@ import { droppedNames } from '../../dialects/shared/requestForm.ts'
 import type { HeaderList } from '../../server/exchange.ts'
 import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
+import { WHOLE } from './source.ts'
 
 const NONE: HeaderList = []
 
@@ -12,12 +14,22 @@ const NONE: HeaderList = []
 export function droppedHeader(
   { asked: route, services }: Pick<Run, 'asked' | 'services'>,
   { request }: ChatOrder,
+  leavesOut: readonly RequestPart[],
 ): HeaderList {
-  return route === null ? NONE : droppedBy(request, route.provider, services.limits)
+  return route === null ? NONE : droppedBy(request, route.provider, services.limits, leavesOut)
 }
 
-/** The same for the provider that a request was written for. */
-export function droppedBy(request: ChatFields, provider: Provider, limits: DialectLimits): HeaderList {
-  const names = droppedNames(request, provider, limits.droppedNamesMax)
+/**
+ * The same for the provider that a request was written for.
+ * @param leavesOut the parts of the request that it has refused
+ */
+export function droppedBy(
+  request: ChatFields,
+  provider: Provider,
+  limits: DialectLimits,
+  leavesOut: readonly RequestPart[] = WHOLE,
+): HeaderList {
+  const refused = leavesOut.includes('sampling') ? SAMPLING.filter((name) => request.named?.includes(name)) : []
+  const names = [...droppedNames(request, provider, limits.droppedNamesMax), ...refused]
   return names.length === 0 ? NONE : ['x-dropped-parameters', names.join(', ')]
 }

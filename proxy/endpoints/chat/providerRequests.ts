@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
+import type { RequestPart } from '../../../contract/providers/providerFault.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
@@ -52,7 +52,7 @@ export class ProviderRequests implements GrantedOrder {
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
   /** The parts of the history that a provider has refused, which are left out since. */
-  private leavesOut: readonly HistoryPart[] = WHOLE
+  private leavesOut: readonly RequestPart[] = WHOLE
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
 
@@ -146,7 +146,7 @@ export class ProviderRequests implements GrantedOrder {
   /** The headers of the answer that only some requests have. */
   get headers(): HeaderList {
     const { run, order, isFlexible } = this
-    const dropped = droppedHeader(run, order)
+    const dropped = droppedHeader(run, order, this.leavesOut)
     return isFlexible ? [...dropped, 'x-served-model', order.admitted.model.id] : dropped
   }
 

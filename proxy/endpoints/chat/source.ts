@@ -1,5 +1,5 @@
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
-import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
+import type { RequestPart } from '../../../contract/providers/providerFault.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
@@ -16,7 +16,7 @@ export interface Prompt {
 }
 
 /** The parts of a history that are left out where none was refused. */
-export const WHOLE: readonly HistoryPart[] = []
+export const WHOLE: readonly RequestPart[] = []
 
 /** A model and the routes over which it may be asked. */
 export interface RoutedModel {
@@ -31,9 +31,9 @@ export interface ChatSource {
    * @param leavesOut the parts of its history that one of them has refused
    * @returns undefined where nothing is to be waited for
    */
-  prepare(asked: RoutedModel, leavesOut?: readonly HistoryPart[]): Promise<void> | undefined
+  prepare(asked: RoutedModel, leavesOut?: readonly RequestPart[]): Promise<void> | undefined
   /** The request as providers of a dialect read it, after `prepare` for its model. */
-  print(provider: Provider, codec: ChatCodec, model: Model, leavesOut?: readonly HistoryPart[]): Printed
+  print(provider: Provider, codec: ChatCodec, model: Model, leavesOut?: readonly RequestPart[]): Printed
   /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
@@ -56,7 +56,7 @@ export class SmallSource implements ChatSource {
     return undefined
   }
 
-  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = WHOLE): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly RequestPart[] = WHOLE): Printed {
     const { data } = this
     const cut = this.cut ?? data
     this.cut = null
@@ -81,7 +81,7 @@ export class LargeSource implements ChatSource {
     this.surface = surface
   }
 
-  prepare({ model, routes }: RoutedModel, leavesOut: readonly HistoryPart[] = WHOLE): Promise<void> | undefined {
+  prepare({ model, routes }: RoutedModel, leavesOut: readonly RequestPart[] = WHOLE): Promise<void> | undefined {
     const missing = new Map(
       routes
         .map(({ provider }) => [printKey(provider, model, leavesOut), provider] as const)
@@ -97,7 +97,7 @@ export class LargeSource implements ChatSource {
     }
   }
 
-  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly HistoryPart[] = WHOLE): Printed {
+  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly RequestPart[] = WHOLE): Printed {
     const printed = this.printed.get(printKey(provider, model, leavesOut))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
@@ -112,7 +112,7 @@ export class LargeSource implements ChatSource {
 export function askModel(
   { thinking, pricesHour, maxOutput, pdfTokens }: Model,
   form: RequestForm | null = null,
-  leavesOut: readonly HistoryPart[] = WHOLE,
+  leavesOut: readonly RequestPart[] = WHOLE,
 ): AskModel {
   return { thinking, pricesHour, maxOutput, pdfTokens, form, leavesOut }
 }
@@ -122,6 +122,6 @@ export function formKey({ id, dialect, form }: Provider): string {
   return form === null ? dialect : `${dialect} ${id}`
 }
 
-function printKey(provider: Provider, { id }: Model, leavesOut: readonly HistoryPart[]): string {
+function printKey(provider: Provider, { id }: Model, leavesOut: readonly RequestPart[]): string {
   return `${id} ${formKey(provider)} ${leavesOut.join()}`
 }

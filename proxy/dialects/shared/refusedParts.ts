@@ -1,9 +1,9 @@
-import type { HistoryPart } from '../../../contract/providers/providerFault.ts'
+import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { leftOut } from './leftOut.ts'
 
 /** The notes by the type of a part of a chat, or of a block of the Messages format. */
-const NOTES: Readonly<Partial<Record<HistoryPart, ReadonlyMap<unknown, string>>>> = {
+const NOTES: Readonly<Partial<Record<RequestPart, ReadonlyMap<unknown, string>>>> = {
   images: new Map([
     ['image', leftOut('image')],
     ['image_url', leftOut('image')],
@@ -16,18 +16,24 @@ const NOTES: Readonly<Partial<Record<HistoryPart, ReadonlyMap<unknown, string>>>
 const NONE: ReadonlyMap<unknown, string> = new Map()
 
 /**
- * The body of a chat, or of the Messages format, with notes in place of the images and documents of its history that a provider
- * has refused. Those of a user who waits for the answer stay: the user can send others.
+ * The body of a chat, or of the Messages format, without the members that a provider has refused, and with notes in place of
+ * the images and documents of its history that it has refused. Those of a user who waits for the answer stay: the user can send others.
  */
-export function withoutOldMedia(body: JsonObject, leavesOut: readonly HistoryPart[] = []): JsonObject {
-  const { messages } = body
-  if (leavesOut.length === 0 || !Array.isArray(messages)) return body
+export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
+  if (leavesOut.length === 0) return body
+  const drawn = leavesOut.includes('sampling') ? withoutSampling(body) : body
+  const { messages } = drawn
+  if (!Array.isArray(messages)) return drawn
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))
   const last = messages.length - 1
   const shown = (messages as JsonObject[]).map((message, i) =>
     i === last && isOfUser(message) ? message : withNotes(message, notes),
   )
-  return { ...body, messages: shown }
+  return { ...drawn, messages: shown }
+}
+
+function withoutSampling(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !SAMPLING.includes(name)))
 }
 
 function isOfUser({ role, content }: JsonObject): boolean {
