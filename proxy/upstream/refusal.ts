@@ -27,7 +27,7 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
-/** The cause of an error: the provider does not take a part of the history, and may take the request without. */
+/** The cause of an error: the provider does not take a part of the request, and may take it without. */
 export class RefusedPart extends Error {
   override readonly name = 'RefusedPart'
   readonly part: RequestPart

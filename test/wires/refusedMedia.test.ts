@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import OpenAI from 'openai'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
+import { post } from '../support/clients/responsesClient.ts'
 import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { assistant, HELLO, text, use, user } from './blockRows.ts'
@@ -61,11 +62,14 @@ before(async () => {
   stack = await startStack({
     catalog: {
       providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: OVER.map((dialect) => ({
-        id: `test/${dialect}`,
-        pdf_page_tokens: 1_000,
-        routes: [{ provider: dialect, model: 'm' }],
-      })),
+      models: [
+        ...OVER.map((dialect) => ({
+          id: `test/${dialect}`,
+          pdf_page_tokens: 1_000,
+          routes: [{ provider: dialect, model: 'm' }],
+        })),
+        { id: 'test/responses', endpoints: ['responses'], routes: [{ provider: 'openai', model: 'm' }] },
+      ],
     },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -137,3 +141,88 @@ for (const dialect of OVER) {
     }
   })
 }
+
+describe('an image or a file of a history that cannot be served is left out', () => {
+  before(() => {
+    sentence = ''
+  })
+
+  const SVG = 'data:image/svg+xml;base64,PHN2Zy8+'
+  const ok = { role: 'assistant', content: 'a' }
+  const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+  const docx = { type: 'file', file: { filename: 'a.docx', file_data: 'data:application/msword;base64,AAAA' } }
+  const PARTS: readonly object[] = [
+    image(SVG),
+    image('shot.png'),
+    image('file:///a.png'),
+    docx,
+    { type: 'file', file: { file_id: 'f' } },
+  ]
+  const blockOf = (source: object) => ({ type: 'image', source })
+  const BLOCKS: readonly object[] = [
+    blockOf({ type: 'base64', media_type: 'image/svg+xml', data: 'AAAA' }),
+    blockOf({ type: 'url', url: 'file:///tmp/a.png' }),
+    blockOf({ type: 'file', file_id: 'f' }),
+  ]
+  const ITEMS: readonly object[] = [
+    { type: 'input_image', image_url: SVG },
+    { type: 'input_image', file_id: 'f' },
+    { type: 'input_image', image_url: 'shot.png' },
+  ]
+
+  for (const sent of PARTS) {
+    test(`of a chat: ${JSON.stringify(sent)}`, async () => {
+      const model = 'test/openai'
+      const old = [{ role: 'user', content: [text('see'), sent] }, ok, HELLO]
+      const shown = [HELLO, asks, { role: 'tool', tool_call_id: 't1', content: [text('x'), sent] }]
+      for (const history of [old, shown]) {
+        const reply = await chat(stack.baseUrl, apiKey, { model, messages: history })
+        assert.equal(reply.status, 200, reply.text)
+        assert.match(JSON.stringify(provider.last.body['messages']), / left out\]/)
+      }
+      const newest = await chat(stack.baseUrl, apiKey, {
+        model,
+        messages: [{ role: 'user', content: [text('see'), sent] }],
+      })
+      assert.equal(newest.status, 400)
+    })
+  }
+
+  for (const sent of BLOCKS) {
+    test(`of Messages: ${JSON.stringify(sent)}`, async () => {
+      for (const history of [
+        [user(text('see'), sent), ok, HELLO],
+        [HELLO, assistant(use), shows(sent)],
+      ]) {
+        const reply = await messages(stack.baseUrl, apiKey, { model: 'test/anthropic', messages: history })
+        assert.equal(reply.status, 200, reply.text)
+        assert.match(JSON.stringify(provider.last.body['messages']), /\[image left out\]/)
+      }
+      const newest = await messages(stack.baseUrl, apiKey, {
+        model: 'test/anthropic',
+        messages: [user(text('see'), sent)],
+      })
+      assert.equal(newest.status, 400)
+    })
+  }
+
+  for (const sent of ITEMS) {
+    test(`of responses: ${JSON.stringify(sent)}`, async () => {
+      const said = (content: readonly object[]) => ({ role: 'user', content })
+      const made = { type: 'function_call', call_id: 't1', name: 'f', arguments: '{}' }
+      for (const input of [
+        [said([{ type: 'input_text', text: 'see' }, sent]), ok, HELLO],
+        [HELLO, made, { type: 'function_call_output', call_id: 't1', output: [sent] }],
+      ]) {
+        const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: 'test/responses', input })
+        assert.equal(reply.status, 200, reply.text)
+        assert.match(JSON.stringify(provider.last.body['messages']), /\[image left out\]/)
+      }
+      const newest = await post(stack.baseUrl, '/v1/responses', apiKey, {
+        model: 'test/responses',
+        input: [said([sent])],
+      })
+      assert.equal(newest.status, 400)
+    })
+  }
+})

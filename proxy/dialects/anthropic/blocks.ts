@@ -7,6 +7,7 @@ import { isGiven } from '../../json/fields.ts'
 import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
+import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { jsonAsText, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
@@ -118,11 +119,15 @@ function definitionsIn(tool: unknown): unknown[] {
 }
 
 function readImage(block: JsonObject, field: string, reading: Reading): JsonObject | null {
-  const { size } = reading
+  const { size, newest } = reading
+  return (
+    readOrLeaveOut(newest, size, () => readServedImage(block, field, reading)) ?? said(leftOut('image'), field, size)
+  )
+}
+
+function readServedImage(block: JsonObject, field: string, { size }: Reading): JsonObject {
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
-  const isServed = source['type'] === 'url' || (source['type'] === 'base64' && mediaTypeOf(source) !== null)
-  if (!isServed && !reading.newest) return said(leftOut('image'), field, size)
   size.images++
   if (source['type'] === 'url') {
     const url = readImageUrl(stringOf(source['url'], `${name}.url`), `${name}.url`, size)

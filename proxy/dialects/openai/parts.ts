@@ -3,11 +3,14 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfDataUrl } from '../shared/leftOut.ts'
+import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { readPdfPart } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 
 /** The detail in which a model reads an image. */
 export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
+
+const TEXTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
 /** The treatment of parts that have no price: an error, nothing, or a note in their place. */
 export type Unpriced = 'refuse' | 'skip' | 'note'
@@ -27,7 +30,9 @@ export function readParts(
   for (const [i, part] of parts.entries()) {
     const name = `${field}.content[${i}]`
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
-    const clean = readPart(part, name, size) ?? readUnpriced(part, name, size, unpriced)
+    const isNewest = unpriced === 'refuse' || TEXTS.has(part['type'])
+    const known = readOrLeaveOut(isNewest, size, () => readPart(part, name, size))
+    const clean = known ?? readUnpriced(part, name, size, unpriced)
     if (clean === null) continue
     // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
     if (isJsonObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }

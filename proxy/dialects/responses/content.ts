@@ -5,6 +5,7 @@ import { isGiven } from '../../json/fields.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfDataUrl } from '../shared/leftOut.ts'
+import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { readPdfPart } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 
@@ -54,10 +55,12 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
         break
       case 'input_image':
       // The form of a chat, which some clients use for both.
-      case 'image_url':
-        size.images++
-        chat.push({ type: 'image_url', image_url: readImage(flatImage(part), name, size) })
+      case 'image_url': {
+        const image = readOrLeaveOut(newest, size, () => readImage(flatImage(part), name, size))
+        if (image === null) say(readText(leftOut('image'), name, size))
+        else chat.push({ type: 'image_url', image_url: image })
         break
+      }
       default: {
         const pdf = part['type'] === 'input_file' ? readPdfPart(part, name, size) : null
         if (pdf !== null) {
@@ -86,6 +89,7 @@ function flatImage(part: JsonObject): JsonObject {
 }
 
 function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
+  size.images++
   const { image_url: sent, detail } = part
   if (!isGiven(sent) && isGiven(part['file_id'])) {
     throw invalidRequest(

@@ -31,7 +31,7 @@ export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOu
   readonly pdfTokens?: number
   /** How the provider wants its requests; null or absent is as usual. */
   readonly form?: RequestForm | null
-  /** Parts of the history that are left out, because a provider has refused them; absent for none. */
+  /** Parts that are left out, because a provider has refused them; absent for none. */
   readonly leavesOut?: readonly RequestPart[]
 }
 

@@ -29,7 +29,9 @@ export function droppedBy(
   limits: DialectLimits,
   leavesOut: readonly RequestPart[] = WHOLE,
 ): HeaderList {
-  const refused = leavesOut.includes('sampling') ? SAMPLING.filter((name) => request.named?.includes(name)) : []
-  const names = [...droppedNames(request, provider, limits.droppedNamesMax), ...refused]
+  const dropped = droppedNames(request, provider, limits.droppedNamesMax)
+  const names = leavesOut.includes('sampling')
+    ? [...dropped, ...SAMPLING.filter((name) => request.named?.includes(name))]
+    : dropped
   return names.length === 0 ? NONE : ['x-dropped-parameters', names.join(', ')]
 }

@@ -51,7 +51,7 @@ export class ProviderRequests implements GrantedOrder {
   private candidates: readonly Candidate[]
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
-  /** The parts of the history that a provider has refused, which are left out since. */
+  /** The parts of the request that a provider has refused, which are left out since. */
   private leavesOut: readonly RequestPart[] = WHOLE
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
@@ -110,8 +110,7 @@ export class ProviderRequests implements GrantedOrder {
   }
 
   /**
-   * Goes on after this error: without the part of the history that was refused, else to the next model that may serve the
-   * request.
+   * Goes on after this error: without the part of the request that was refused, else to the next model that may serve it.
    * @returns whether it does; a promise where the requests are being written first
    */
   fallBack(error: GatewayError): boolean | Promise<void> {

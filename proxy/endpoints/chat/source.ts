@@ -15,7 +15,7 @@ export interface Prompt {
   readonly extraTokens: number
 }
 
-/** The parts of a history that are left out where none was refused. */
+/** The parts that are left out of a request of which none was refused. */
 export const WHOLE: readonly RequestPart[] = []
 
 /** A model and the routes over which it may be asked. */
@@ -28,7 +28,7 @@ export interface RoutedModel {
 export interface ChatSource {
   /**
    * Has the request written for all providers of a model.
-   * @param leavesOut the parts of its history that one of them has refused
+   * @param leavesOut the parts that one of them has refused
    * @returns undefined where nothing is to be waited for
    */
   prepare(asked: RoutedModel, leavesOut?: readonly RequestPart[]): Promise<void> | undefined

@@ -214,6 +214,8 @@ test('what does Redis do?', async () => {
   await stack.redis.kill9()
   await until('control and the proxy say so', () => logged('redis_slow').length > 0)
   await until('the worker is without it', async () => (await most('sluice_redis_away')) > 0)
+  // A server that is back before a connection was tried again was never refused one.
+  await until('a connection was refused', () => logged('redis_connection_failed').length > 0)
   await stack.redis.restart()
   await answerTo('What does Redis do')
   await until('all have it again', async () => (await most('sluice_redis_away')) === 0)
