@@ -148,11 +148,17 @@ describe('an image or a file of a history that cannot be served is left out', ()
   })
 
   const SVG = 'data:image/svg+xml;base64,PHN2Zy8+'
+  // Long strings of a request are forwarded as its own bytes.
+  const LONG = 'PHN2'.repeat(1_000)
+  const LONG_SVG = `data:image/svg+xml;base64,${LONG}`
+  const titleOf = (sent: object) => `${JSON.stringify(sent).slice(0, 80)}, ${JSON.stringify(sent).length} characters`
   const ok = { role: 'assistant', content: 'a' }
   const image = (url: string) => ({ type: 'image_url', image_url: { url } })
   const docx = { type: 'file', file: { filename: 'a.docx', file_data: 'data:application/msword;base64,AAAA' } }
   const PARTS: readonly object[] = [
     image(SVG),
+    image(LONG_SVG),
+    { type: 'file', file: { filename: 'a.docx', file_data: `data:application/msword;base64,${LONG}` } },
     image('shot.png'),
     image('file:///a.png'),
     docx,
@@ -161,17 +167,20 @@ describe('an image or a file of a history that cannot be served is left out', ()
   const blockOf = (source: object) => ({ type: 'image', source })
   const BLOCKS: readonly object[] = [
     blockOf({ type: 'base64', media_type: 'image/svg+xml', data: 'AAAA' }),
+    blockOf({ type: 'base64', media_type: 'image/svg+xml', data: LONG }),
+    blockOf({ type: 'url', url: LONG_SVG }),
     blockOf({ type: 'url', url: 'file:///tmp/a.png' }),
     blockOf({ type: 'file', file_id: 'f' }),
   ]
   const ITEMS: readonly object[] = [
     { type: 'input_image', image_url: SVG },
+    { type: 'input_image', image_url: LONG_SVG },
     { type: 'input_image', file_id: 'f' },
     { type: 'input_image', image_url: 'shot.png' },
   ]
 
   for (const sent of PARTS) {
-    test(`of a chat: ${JSON.stringify(sent)}`, async () => {
+    test(`of a chat: ${titleOf(sent)}`, async () => {
       const model = 'test/openai'
       const old = [{ role: 'user', content: [text('see'), sent] }, ok, HELLO]
       const shown = [HELLO, asks, { role: 'tool', tool_call_id: 't1', content: [text('x'), sent] }]
@@ -189,7 +198,7 @@ describe('an image or a file of a history that cannot be served is left out', ()
   }
 
   for (const sent of BLOCKS) {
-    test(`of Messages: ${JSON.stringify(sent)}`, async () => {
+    test(`of Messages: ${titleOf(sent)}`, async () => {
       for (const history of [
         [user(text('see'), sent), ok, HELLO],
         [HELLO, assistant(use), shows(sent)],
@@ -207,7 +216,7 @@ describe('an image or a file of a history that cannot be served is left out', ()
   }
 
   for (const sent of ITEMS) {
-    test(`of responses: ${JSON.stringify(sent)}`, async () => {
+    test(`of responses: ${titleOf(sent)}`, async () => {
       const said = (content: readonly object[]) => ({ role: 'user', content })
       const made = { type: 'function_call', call_id: 't1', name: 'f', arguments: '{}' }
       for (const input of [

@@ -14,6 +14,7 @@ export function readOrLeaveOut<Part>(newest: boolean, size: PromptSize, read: ()
   } catch (error) {
     if (newest || !(error instanceof GatewayError)) throw error
     size.images = images
+    size.rewritten = true
     return null
   }
 }

@@ -140,6 +140,17 @@ const TYPES = [
   'image/tiff',
 ]
 
+/** A request whose turn is over: what cannot be served is left out of it. */
+function inHistory(request: object): object {
+  const later = [
+    { role: 'assistant', content: 'a' },
+    { role: 'user', content: 'go on' },
+  ]
+  return Object.fromEntries(
+    Object.entries(request).map(([name, value]) => [name, Array.isArray(value) ? [...value, ...later] : value]),
+  )
+}
+
 /** JSON as clients write it: with blanks, and slashes escaped as PHP does. */
 function written(value: object, space: string, escapesSlashes: boolean): Buffer {
   const text = JSON.stringify(value, null, space)
@@ -154,10 +165,10 @@ test('requests come to the same with data that is read and with data that is onl
     fc.property(
       name,
       fc.array(fc.tuple(index, fc.constantFrom(...DATA), fc.constantFrom(...TYPES)), { minLength: 1, maxLength: 3 }),
-      fc.constantFrom('', ' ', '\t'),
-      fc.boolean(),
+      fc.tuple(fc.constantFrom('', ' ', '\t'), fc.boolean()),
       fc.constantFrom('', 'x', 'Zeile "eins" ü\n'.repeat(300)),
-      (surfaceName, picks, space, escapesSlashes, beside) => {
+      fc.boolean(),
+      (surfaceName, picks, [space, escapesSlashes], beside, isOld) => {
         const parts = picks.map(([i, data, type]) => {
           const those = partsOf(data, type, 'file name')
           const kinds = those[surfaceName] ?? those['responses'] ?? []
@@ -165,7 +176,7 @@ test('requests come to the same with data that is read and with data that is onl
         })
         const text = surfaceName === 'chat' || surfaceName === 'messages' ? 'text' : 'input_text'
         const request = requestOf[surfaceName]([...parts, ...(beside === '' ? [] : [{ type: text, text: beside }])])
-        const body = written(request, space, escapesSlashes)
+        const body = written(isOld ? inHistory(request) : request, space, escapesSlashes)
         const surface = SURFACES[surfaceName]
         const there = outcome(body, surface, bounds)
         if (there === null) return
