@@ -20,7 +20,7 @@ export function mendSurrogates(json: Buffer): void {
 }
 
 /** The same for JSON that is a text. */
-export function mendedJson(text: string): string {
+export function wellFormedJson(text: string): string {
   if (!/\\u[dD]/.test(text)) return text
   const json = Buffer.from(text)
   mendSurrogates(json)

@@ -1,3 +1,4 @@
+import { withoutByteOrderMark } from '../../contract/std/jsonBody.ts'
 import { nestsDeeper } from '../../contract/std/jsonDepth.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
 import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
@@ -11,16 +12,10 @@ export type AnswerBounds = Pick<
 
 /** A member or an element takes at least two bytes. */
 const VALUE_BYTES_MIN = 2
-/** Some providers write a byte order mark, which JSON has no place for (RFC 8259, section 8.1). */
-const BOM = 0xfeff
 
 /** The JSON object that a provider's answer is; null for anything else, and for one that exceeds the bounds. */
 export function parseAnswer(body: Buffer, bounds: AnswerBounds): JsonObject | null {
-  return isWithin(body, bounds) ? parseJsonObject(withoutBom(body.toString('utf8'))) : null
-}
-
-function withoutBom(text: string): string {
-  return text.charCodeAt(0) === BOM ? text.slice(1) : text
+  return isWithin(body, bounds) ? parseJsonObject(withoutByteOrderMark(body.toString('utf8'))) : null
 }
 
 /** Whether JSON of a provider has no more bytes, depth, members and elements than are read on the event loop. */

@@ -13,6 +13,7 @@ import {
 } from '../support/agentPrograms.ts'
 import { api } from '../support/clients/apiClient.ts'
 import type { Receipt } from '../support/clients/chatClient.ts'
+import { turnCatalog } from '../support/providers/turnCatalog.ts'
 import { type Asked, TURN_USAGE, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
@@ -70,14 +71,7 @@ before(async () => {
   programs = agentPrograms()
   provider = await TurnProvider.start((asked) => script.turn(asked))
   stack = await startStack({
-    catalog: {
-      providers: ['openai', 'anthropic'].map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: ['openai', 'anthropic'].map((dialect) => ({
-        id: `test/${dialect}`,
-        endpoints: ['responses'],
-        routes: [{ provider: dialect, model: 'm' }],
-      })),
-    },
+    catalog: turnCatalog(provider.url, { endpoints: ['responses'] }),
   })
 })
 

@@ -1,8 +1,3 @@
-/** The dialects of providers. */
-export const OVER = ['openai', 'anthropic'] as const
-/** One of them. */
-export type Dialect = (typeof OVER)[number]
-
 /** The user's newest message. */
 export const HELLO = { role: 'user', content: 'go on' }
 const PDF = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }

@@ -3,9 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { BLOCK_KINDS } from '../../proxy/dialects/anthropic/blockKinds.ts'
 import { messages, messagesStream } from '../support/clients/messagesClient.ts'
+import { type Dialect, OVER, turnCatalog } from '../support/providers/turnCatalog.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
-import { assistant, type Dialect, HELLO, OVER, REFUSED, ROWS, result, text } from './blockRows.ts'
+import { assistant, HELLO, REFUSED, ROWS, result, text } from './blockRows.ts'
 
 let stack: Stack
 let provider: TurnProvider
@@ -18,10 +19,7 @@ before(async () => {
     return typeof content === 'string' && content.startsWith('{') ? { calls: [JSON.parse(content)] } : { text: 'ok' }
   })
   stack = await startStack({
-    catalog: {
-      providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: OVER.map((dialect) => ({ id: `test/${dialect}`, routes: [{ provider: dialect, model: 'm' }] })),
-    },
+    catalog: turnCatalog(provider.url),
   })
   apiKey = (await stack.createAccount()).apiKey
   client = new Anthropic({ baseURL: stack.baseUrl, apiKey, maxRetries: 0 })

@@ -3,10 +3,12 @@
 // ids of two turns, names with a dot, a choice of no tool and the address of a person (Anthropic). One row a history.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { parseJsonObject } from '../../contract/std/jsonObject.ts'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
-import { type Asked, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { OVER, turnCatalog } from '../support/providers/turnCatalog.ts'
+import { type Asked, refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { HELLO } from './blockRows.ts'
 
@@ -18,7 +20,6 @@ interface Call {
 }
 
 const VLLM_ID = `chatcmpl-tool-${'0123456789abcdef'.repeat(2)}`
-const OVER = ['openai', 'anthropic'] as const
 
 /** The calls of a history, one a turn, and their arguments at the provider. */
 const ROWS: readonly (readonly [title: string, calls: readonly Call[], given: readonly object[]])[] = [
@@ -43,18 +44,6 @@ let provider: TurnProvider
 let apiKey: string
 
 const list = (value: unknown): readonly Value[] => (Array.isArray(value) ? (value as Value[]) : [])
-const refuse = (message: string): Turn => ({
-  refusal: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } },
-})
-
-function isObject(text: unknown): boolean {
-  try {
-    const value: unknown = JSON.parse(String(text))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
-}
 
 /** The ids and the arguments of the calls that a provider got, and the ids of the results. */
 function callsIn({ path, body }: Asked): { ids: unknown[]; names: unknown[]; given: unknown[]; results: unknown[] } {
@@ -75,7 +64,7 @@ function callsIn({ path, body }: Asked): { ids: unknown[]; names: unknown[]; giv
   return {
     ids: calls.map(({ id }) => id),
     names: functions.map(({ name }) => name),
-    given: functions.map(({ arguments: text }) => (isObject(text) ? JSON.parse(String(text)) : text)),
+    given: functions.map(({ arguments: text }) => parseJsonObject(String(text)) ?? text),
     results: said.filter(({ role }) => role === 'tool').map(({ tool_call_id: id }) => id),
   }
 }
@@ -84,30 +73,23 @@ function answer(asked: Asked): Turn {
   const { ids, names, given } = callsIn(asked)
   const { user, metadata, tool_choice: choice, tools } = asked.body
   if (!asked.path.endsWith('/messages')) {
-    if (ids.some((id) => String(id).length > 40)) return refuse('tool_calls[0].id: string too long')
-    if (given.some((input) => typeof input === 'string')) return refuse('arguments: not valid JSON')
-    return typeof user === 'string' && user.length > 64 ? refuse('user: string too long') : { text: 'ok' }
+    if (ids.some((id) => String(id).length > 40)) return refusal('tool_calls[0].id: string too long')
+    if (given.some((input) => typeof input === 'string')) return refusal('arguments: not valid JSON')
+    return typeof user === 'string' && user.length > 64 ? refusal('user: string too long') : { text: 'ok' }
   }
-  if (new Set(ids).size < ids.length) return refuse('`tool_use` ids must be unique')
-  if (names.some((name) => !/^[\w-]{1,128}$/.test(String(name)))) return refuse('tool_use.name: pattern')
+  if (new Set(ids).size < ids.length) return refusal('`tool_use` ids must be unique')
+  if (names.some((name) => !/^[\w-]{1,128}$/.test(String(name)))) return refusal('tool_use.name: pattern')
   const { user_id: person } = (metadata ?? {}) as Value
-  if (/[@+]/.test(String(person))) return refuse('user_id appears to contain an email address')
+  if (/[@+]/.test(String(person))) return refusal('user_id appears to contain an email address')
   const { name: chosen } = (choice ?? {}) as Value
   const isOffered = chosen === undefined || list(tools).some(({ name }) => name === chosen)
-  return isOffered ? { text: 'ok' } : refuse('Tool not found in provided tools')
+  return isOffered ? { text: 'ok' } : refusal('Tool not found in provided tools')
 }
 
 before(async () => {
   provider = await TurnProvider.start(answer)
   stack = await startStack({
-    catalog: {
-      providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: OVER.map((dialect) => ({
-        id: `test/${dialect}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        routes: [{ provider: dialect, model: 'm' }],
-      })),
-    },
+    catalog: turnCatalog(provider.url),
   })
   apiKey = (await stack.createAccount()).apiKey
 })

@@ -7,7 +7,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post, type ResponseObject } from '../support/clients/responsesClient.ts'
 import { itemOf } from '../support/present.ts'
-import { type Asked, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { type Asked, refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { assistant, HELLO, result, text, use, user } from './blockRows.ts'
 
@@ -73,22 +73,19 @@ let client: Anthropic
 let isStubborn = false
 
 const blocksOf = (message: Block): readonly Block[] => (Array.isArray(message['content']) ? message['content'] : [])
-const refuse = (message: string): Turn => ({
-  refusal: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } },
-})
 
 function answer({ body }: Asked): Turn {
   const said = body['messages'] as readonly Block[]
   const blocks = said.flatMap(blocksOf)
   const { type: thinking } = (body['thinking'] ?? {}) as Block
   if (isStubborn || blocks.some(({ type, signature }) => type === 'thinking' && signature !== 'own')) {
-    return refuse('messages.1.content.0: Invalid `signature` in `thinking` block')
+    return refusal('messages.1.content.0: Invalid `signature` in `thinking` block')
   }
   if (blocks.some(({ type }) => type === 'redacted_thinking'))
-    return refuse('messages.1.content.0: Invalid `data` in `redacted_thinking` block')
+    return refusal('messages.1.content.0: Invalid `data` in `redacted_thinking` block')
   const answersResults = blocksOf(said.at(-1) ?? {}).some(({ type }) => type === 'tool_result')
   if (thinking === 'enabled' && answersResults && blocksOf(said.at(-2) ?? {})[0]?.['type'] !== 'thinking') {
-    return refuse(
+    return refusal(
       'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).',
     )
   }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { post } from '../support/clients/responsesClient.ts'
+import { turnCatalog } from '../support/providers/turnCatalog.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -56,14 +57,7 @@ let apiKey: string
 before(async () => {
   provider = await TurnProvider.start()
   stack = await startStack({
-    catalog: {
-      providers: ['openai', 'anthropic'].map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: ['openai', 'anthropic'].map((dialect) => ({
-        id: `test/${dialect}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        routes: [{ provider: dialect, model: 'm' }],
-      })),
-    },
+    catalog: turnCatalog(provider.url),
   })
   apiKey = (await stack.createAccount()).apiKey
 })

@@ -7,7 +7,8 @@ import OpenAI from 'openai'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
-import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { OVER, turnCatalog } from '../support/providers/turnCatalog.ts'
+import { refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { assistant, HELLO, text, use, user } from './blockRows.ts'
 
@@ -37,7 +38,6 @@ const OF_DOCUMENTS: readonly string[] = [
 /** Refusals that are not about an image or a PDF. */
 const OTHERS: readonly string[] = ['messages.0: text content blocks must be non-empty', 'temperature must be at most 1']
 
-const OVER = ['anthropic', 'openai'] as const
 const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }
 const part = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
 const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } }
@@ -56,21 +56,10 @@ before(async () => {
     const isRefused =
       /"(?:image(?:_url)?|document|file)"/.test(JSON.stringify(body['messages'])) || OTHERS.includes(sentence)
     if (!isRefused) return { text: 'ok' }
-    const error = { type: 'invalid_request_error', message: sentence }
-    return { refusal: { status: 400, body: path.endsWith('/messages') ? { type: 'error', error } : { error } } }
+    return refusal(sentence, path)
   })
   stack = await startStack({
-    catalog: {
-      providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: [
-        ...OVER.map((dialect) => ({
-          id: `test/${dialect}`,
-          pdf_page_tokens: 1_000,
-          routes: [{ provider: dialect, model: 'm' }],
-        })),
-        { id: 'test/responses', endpoints: ['responses'], routes: [{ provider: 'openai', model: 'm' }] },
-      ],
-    },
+    catalog: turnCatalog(provider.url, { pdf_page_tokens: 1_000 }),
   })
   apiKey = (await stack.createAccount()).apiKey
   client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
@@ -223,12 +212,12 @@ describe('an image or a file of a history that cannot be served is left out', ()
         [said([{ type: 'input_text', text: 'see' }, sent]), ok, HELLO],
         [HELLO, made, { type: 'function_call_output', call_id: 't1', output: [sent] }],
       ]) {
-        const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: 'test/responses', input })
+        const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: 'test/openai', input })
         assert.equal(reply.status, 200, reply.text)
         assert.match(JSON.stringify(provider.last.body['messages']), /\[image left out\]/)
       }
       const newest = await post(stack.baseUrl, '/v1/responses', apiKey, {
-        model: 'test/responses',
+        model: 'test/openai',
         input: [said([sent])],
       })
       assert.equal(newest.status, 400)

@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
-import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { OVER, turnCatalog } from '../support/providers/turnCatalog.ts'
+import { refusal, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { HELLO } from './blockRows.ts'
 
@@ -15,7 +16,6 @@ const SENTENCES = [
   "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) value is supported.",
   "Unsupported parameter: 'top_p' is not supported with this model.",
 ]
-const OVER = ['anthropic', 'openai'] as const
 const NAMES = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
 
 let stack: Stack
@@ -24,20 +24,11 @@ let apiKey: string
 let sentence = ''
 
 before(async () => {
-  provider = await TurnProvider.start(({ body, path }): Turn => {
-    if (!NAMES.some((name) => name in body)) return { text: 'ok' }
-    const error = { type: 'invalid_request_error', message: sentence }
-    return { refusal: { status: 400, body: path.endsWith('/messages') ? { type: 'error', error } : { error } } }
-  })
+  provider = await TurnProvider.start(({ body, path }) =>
+    NAMES.some((name) => name in body) ? refusal(sentence, path) : { text: 'ok' },
+  )
   stack = await startStack({
-    catalog: {
-      providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: provider.url })),
-      models: OVER.map((dialect) => ({
-        id: `test/${dialect}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        routes: [{ provider: dialect, model: 'm' }],
-      })),
-    },
+    catalog: turnCatalog(provider.url),
   })
   apiKey = (await stack.createAccount()).apiKey
 })

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
-import { type Asked, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { type Asked, refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { HELLO, text } from './blockRows.ts'
 
@@ -70,15 +70,11 @@ function answer({ body }: Asked): Turn {
   const isUnion = ({ input_schema: schema }: Tool): boolean =>
     'anyOf' in schema || 'oneOf' in schema || 'allOf' in schema
   if (tools.some(isUnion))
-    return refuse('tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level')
-  if (new Set(tools.map(({ name }) => name)).size < tools.length) return refuse('tools: Tool names must be unique.')
+    return refusal('tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level')
+  if (new Set(tools.map(({ name }) => name)).size < tools.length) return refusal('tools: Tool names must be unique.')
   const { format } = (body['output_config'] ?? {}) as { format?: { schema: JsonObject } }
   if (format === undefined || (isClosed(format.schema) && !REFUSED.test(JSON.stringify(format)))) return { text: 'ok' }
-  return refuse('output_config.format.schema: unsupported keyword')
-}
-
-function refuse(message: string): Turn {
-  return { refusal: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } } }
+  return refusal('output_config.format.schema: unsupported keyword')
 }
 
 before(async () => {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { mendedJson } from '../../../contract/std/wellFormed.ts'
+import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
@@ -150,7 +150,7 @@ export function calledName(name: string): string {
 
 /** The arguments of a call as an object. Text that a model left unfinished is kept. */
 export function inputOf(text: string): JsonObject {
-  return parseJsonObject(mendedJson(text)) ?? (text.trim() === '' ? {} : { arguments: text })
+  return parseJsonObject(wellFormedJson(text)) ?? (text.trim() === '' ? {} : { arguments: text })
 }
 
 /** The id of a tool call in the pattern of this format. */

@@ -46,6 +46,11 @@ export function contentOf({ content }: JsonObject): JsonObject[] | null {
   return Array.isArray(content) ? content.filter(isJsonObject) : null
 }
 
+/** The blocks of a checked message. */
+export function blocksOf(message: JsonObject): JsonObject[] {
+  return contentOf(message) ?? []
+}
+
 /** The blocks of an answer in one piece as the format has them; null when a call has no name. */
 export function repairedBlocks(blocks: readonly JsonObject[], requestId: string): JsonObject[] | null {
   const ids = new CallIds(requestId)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { blocksOf } from './callBlocks.ts'
 
 const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
@@ -36,8 +37,4 @@ function isOfAssistant({ role }: JsonObject): boolean {
 
 function isEmpty(content: unknown): boolean {
   return Array.isArray(content) && content.length === 0
-}
-
-function blocksOf({ content }: JsonObject): readonly JsonObject[] {
-  return Array.isArray(content) ? (content as JsonObject[]) : []
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import { leftOut } from '../shared/leftOut.ts'
+import { mapParts } from '../shared/mapParts.ts'
 import { isBlank, isPdfDocument, NOTHING_SAID, trimmedTurn } from './anthropicMessages.ts'
 
 /**
@@ -18,17 +19,11 @@ export function providerBody(native: JsonObject, toolsMax: number): JsonObject {
 
 /** A checked Messages body with notes in place of PDFs, for a model that takes none. */
 export function withoutDocuments(native: JsonObject): JsonObject {
-  const messages = (native['messages'] as JsonObject[]).map((message) => withNotes(message))
+  const messages = (native['messages'] as JsonObject[]).map((message) => mapParts(message, noteOf))
   return { ...native, messages }
 }
 
-function withNotes(holder: JsonObject): JsonObject {
-  const { content } = holder
-  return Array.isArray(content) ? { ...holder, content: (content as JsonObject[]).map(noteOf) } : holder
-}
-
 function noteOf(block: JsonObject): JsonObject {
-  if (block['type'] === 'tool_result') return withNotes(block)
   if (!isPdfDocument(block)) return block
   const cached = block['cache_control'] === undefined ? {} : { cache_control: block['cache_control'] }
   return { type: 'text', text: leftOut('document'), ...cached }

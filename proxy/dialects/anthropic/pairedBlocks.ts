@@ -3,7 +3,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { HistoryCallIds } from '../shared/historyCallIds.ts'
 import { noResult } from '../shared/pairedResults.ts'
 import { NOTHING_SAID } from './anthropicMessages.ts'
-import { isCall } from './callBlocks.ts'
+import { blocksOf, isCall } from './callBlocks.ts'
 
 /** A turn of the user in which nothing else is said. */
 const NOBODY: JsonObject = { role: 'user', content: [] }
@@ -15,7 +15,7 @@ const NOBODY: JsonObject = { role: 'user', content: [] }
  */
 export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize): JsonObject[] {
   const paired: JsonObject[] = []
-  const ids = new HistoryCallIds()
+  const ids = new HistoryCallIds(size)
   /** The calls of the assistant's turn. */
   let open: OpenCall[] = []
   /** The messages since that turn. */
@@ -31,10 +31,9 @@ export function pairedBlocks(messages: readonly JsonObject[], size: PromptSize):
       continue
     }
     if (replies.length > 0) endReplies()
-    const calls = contentOf(message).filter(isCall)
+    const calls = blocksOf(message).filter(isCall)
     const named = calls.map(({ id }) => ({ given: String(id), id: ids.next(String(id)) }))
     open.push(...named)
-    for (const { given, id } of named) size.textBytes += 2 * Math.max(0, id.length - given.length)
     paired.push(named.every(({ given, id }) => given === id) ? message : withIds(message, named))
   }
   endReplies()
@@ -50,7 +49,7 @@ interface OpenCall {
 
 function withIds(message: JsonObject, calls: readonly OpenCall[]): JsonObject {
   const left = [...calls]
-  const content = contentOf(message).map((block) => (isCall(block) ? { ...block, id: left.shift()?.id } : block))
+  const content = blocksOf(message).map((block) => (isCall(block) ? { ...block, id: left.shift()?.id } : block))
   return { ...message, content }
 }
 
@@ -68,8 +67,8 @@ function answered(replies: readonly JsonObject[], open: OpenCall[], size: Prompt
   if (results.length === 0) return rest
   if (holderAt < 0) holderAt = rest.findIndex(({ role }) => role === 'user')
   const holder = rest[holderAt] ?? NOBODY
-  const others = rest.filter((message, i) => i !== holderAt && contentOf(message).length > 0)
-  return [{ ...holder, content: [...results, ...contentOf(holder)] }, ...others]
+  const others = rest.filter((message, i) => i !== holderAt && blocksOf(message).length > 0)
+  return [{ ...holder, content: [...results, ...blocksOf(holder)] }, ...others]
 }
 
 /**
@@ -77,24 +76,19 @@ function answered(replies: readonly JsonObject[], open: OpenCall[], size: Prompt
  * said by the user.
  */
 function takeResults(message: JsonObject, open: OpenCall[], results: JsonObject[]): JsonObject {
-  const blocks = message['role'] === 'user' ? contentOf(message) : []
+  const blocks = message['role'] === 'user' ? blocksOf(message) : []
   if (!blocks.some(isResult)) return message
   const before = results.length
   const content = blocks.flatMap((block) => {
     if (!isResult(block)) return [block]
     const call = open.find(({ given }) => given === String(block['tool_use_id']))
-    if (call === undefined) return contentOf(block)
+    if (call === undefined) return blocksOf(block)
     open.splice(open.indexOf(call), 1)
     results.push(call.id === call.given ? block : { ...block, tool_use_id: call.id })
     return []
   })
   const isNothing = content.length === 0 && results.length === before
   return { ...message, content: isNothing ? [{ type: 'text', text: NOTHING_SAID }] : content }
-}
-
-function contentOf({ content }: JsonObject): JsonObject[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return Array.isArray(content) ? (content as JsonObject[]) : []
 }
 
 function isResult(block: JsonObject): boolean {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { blocksOf } from './callBlocks.ts'
 
 /**
  * A checked Messages body with its instructions where providers of the format take them: those before the first turn as
@@ -43,8 +44,4 @@ function saidByUser({ content }: JsonObject): JsonObject {
 
 function isSystem({ role }: JsonObject): boolean {
   return role === 'system'
-}
-
-function blocksOf({ content }: JsonObject): JsonObject[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as JsonObject[])
 }

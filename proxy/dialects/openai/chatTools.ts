@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { mendedJson } from '../../../contract/std/wellFormed.ts'
+import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
@@ -105,20 +105,29 @@ export function completeCalls(messages: readonly JsonObject[], tools: readonly C
   for (const { tool_calls: calls } of messages) {
     if (!Array.isArray(calls)) continue
     for (const call of calls as JsonObject[]) {
-      const { name, arguments: text } = call['function'] as { readonly name: string; readonly arguments: string }
-      const mended = mendedJson(text)
-      if (mended !== text) {
-        size.rewritten = true
-        call['function'] = { name, arguments: mended }
-      }
-      const isCustom = names.has(name)
-      if (isCustom ? parseJsonObject(text) !== null : isWhole(text)) continue
-      const whole = isCustom ? customArguments(text) : JSON.stringify({ arguments: text })
-      size.textBytes += Buffer.byteLength(whole) - Buffer.byteLength(text)
+      const { name, arguments: text } = call['function'] as Called
+      const sent = names.has(name) ? customCall(name, text) : { name, arguments: wholeArguments(text) }
+      if (sent.arguments === text) continue
+      size.textBytes += Buffer.byteLength(sent.arguments) - Buffer.byteLength(text)
       size.rewritten = true
-      call['function'] = { name: isCustom ? sentName(name) : name, arguments: whole }
+      call['function'] = sent
     }
   }
+}
+
+interface Called {
+  readonly name: string
+  readonly arguments: string
+}
+
+function customCall(name: string, text: string): Called {
+  return parseJsonObject(text) === null
+    ? { name: sentName(name), arguments: customArguments(text) }
+    : { name, arguments: wellFormedJson(text) }
+}
+
+function wholeArguments(text: string): string {
+  return isWhole(text) ? wellFormedJson(text) : JSON.stringify({ arguments: text })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { PromptSize } from '../../admission/holdSize.ts'
 
 /** The longest id of a call that OpenAI takes, in characters. */
 const ID_CHARACTERS_MAX = 40
@@ -17,12 +18,19 @@ export function fittingCallId(id: string): string {
  */
 export class HistoryCallIds {
   private readonly used = new Set<string>()
+  private readonly size: PromptSize
+
+  /** @param size of the prompt, which grows by ids that become longer, each with its call and its result */
+  constructor(size: PromptSize) {
+    this.size = size
+  }
 
   /** @param id as the client has it */
   next(id: string): string {
     let unique = id
     for (let n = 2; this.used.has(unique.replace(UNUSUAL, '_')); n++) unique = hashedId(`${id} ${n}`)
     this.used.add(unique.replace(UNUSUAL, '_'))
+    this.size.textBytes += 2 * Math.max(0, unique.length - id.length)
     return unique
   }
 }

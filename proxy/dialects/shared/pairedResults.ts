@@ -38,7 +38,7 @@ export function pairedResults(messages: readonly JsonObject[], size: PromptSize)
     } else if (message['role'] !== 'tool') turns.push(message)
     else if (!takeResult(message, byId, newest)) turns.push({ role: 'user', content: message['content'] })
   }
-  const ids = new HistoryCallIds()
+  const ids = new HistoryCallIds(size)
   return turns.flatMap((turn) => {
     if (!isAsking(turn)) return [turn]
     const { message, results } = turn
@@ -51,7 +51,6 @@ function withOwnIds(message: JsonObject, results: JsonObject[], ids: HistoryCall
   const named = callsOf(message).map((call) => ({ call, id: fittingCallId(ids.next(String(call['id']))) }))
   if (named.every(({ call, id }) => call['id'] === id)) return [message, ...results]
   size.rewritten = true
-  for (const { call, id } of named) size.textBytes += 2 * Math.max(0, id.length - String(call['id']).length)
   const left = [...results]
   const renamed = named.map(({ call, id }) => {
     const place = left.findIndex((result) => String(result['tool_call_id']) === String(call['id']))

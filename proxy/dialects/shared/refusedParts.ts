@@ -1,6 +1,7 @@
 import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { leftOut } from './leftOut.ts'
+import { mapParts } from './mapParts.ts'
 
 /** The notes by the type of a part of a chat, or of a block of the Messages format. */
 const NOTES: Readonly<Partial<Record<RequestPart, ReadonlyMap<unknown, string>>>> = {
@@ -27,7 +28,7 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))
   const last = messages.length - 1
   const shown = (messages as JsonObject[]).map((message, i) =>
-    i === last && isOfUser(message) ? message : withNotes(message, notes),
+    i === last && isOfUser(message) ? message : mapParts(message, (part) => noteOf(part, notes)),
   )
   return { ...drawn, messages: shown }
 }
@@ -40,16 +41,8 @@ function isOfUser({ role, content }: JsonObject): boolean {
   return role === 'user' && !partsIn(content).some((part) => part['type'] === 'tool_result')
 }
 
-function withNotes(holder: JsonObject, notes: ReadonlyMap<unknown, string>): JsonObject {
-  const { content } = holder
-  if (!Array.isArray(content)) return holder
-  return { ...holder, content: content.map((part) => (isJsonObject(part) ? noteOf(part, notes) : part)) }
-}
-
 function noteOf(part: JsonObject, notes: ReadonlyMap<unknown, string>): JsonObject {
-  const { type } = part
-  if (type === 'tool_result') return withNotes(part, notes)
-  const text = notes.get(type)
+  const text = notes.get(part['type'])
   return text === undefined ? part : { type: 'text', text }
 }
 

@@ -56,7 +56,7 @@ export class SmallSource implements ChatSource {
     return undefined
   }
 
-  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut: readonly RequestPart[] = WHOLE): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model, leavesOut?: readonly RequestPart[]): Printed {
     const { data } = this
     const cut = this.cut ?? data
     this.cut = null
@@ -81,7 +81,7 @@ export class LargeSource implements ChatSource {
     this.surface = surface
   }
 
-  prepare({ model, routes }: RoutedModel, leavesOut: readonly RequestPart[] = WHOLE): Promise<void> | undefined {
+  prepare({ model, routes }: RoutedModel, leavesOut?: readonly RequestPart[]): Promise<void> | undefined {
     const missing = new Map(
       routes
         .map(({ provider }) => [printKey(provider, model, leavesOut), provider] as const)
@@ -97,7 +97,7 @@ export class LargeSource implements ChatSource {
     }
   }
 
-  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut: readonly RequestPart[] = WHOLE): Printed {
+  print(provider: Provider, _codec: ChatCodec, model: Model, leavesOut?: readonly RequestPart[]): Printed {
     const printed = this.printed.get(printKey(provider, model, leavesOut))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
@@ -122,6 +122,6 @@ export function formKey({ id, dialect, form }: Provider): string {
   return form === null ? dialect : `${dialect} ${id}`
 }
 
-function printKey(provider: Provider, { id }: Model, leavesOut: readonly RequestPart[]): string {
+function printKey(provider: Provider, { id }: Model, leavesOut: readonly RequestPart[] = WHOLE): string {
   return `${id} ${formKey(provider)} ${leavesOut.join()}`
 }

@@ -16,6 +16,12 @@ export interface Turn {
   readonly refusal?: { readonly status: number; readonly body: unknown }
 }
 
+/** An answer that refuses a request. @param path of the request, whose format the error has */
+export function refusal(message: string, path = '/messages'): Turn {
+  const error = { type: 'invalid_request_error', message }
+  return { refusal: { status: 400, body: path.endsWith('/messages') ? { type: 'error', error } : { error } } }
+}
+
 /** A request as the provider has received it. */
 export interface Asked {
   readonly path: string
