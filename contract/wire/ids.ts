@@ -7,6 +7,8 @@ const POOL_BYTES = 4096
 
 const RANDOM_LENGTH = 16
 const ID_LENGTH_MAX = 32
+const COUNT_LENGTH = 4
+const COUNTS = 32 ** COUNT_LENGTH
 
 /** The digits of ids, as bytes of ASCII. */
 export const CODES: Uint8Array = Uint8Array.from(CROCKFORD, (character) => character.charCodeAt(0))
@@ -17,6 +19,9 @@ const scratch = Buffer.allocUnsafe(ID_LENGTH_MAX)
 let scratchPrefix = ''
 let scratchMs = -1
 let startLength = 0
+/** The millisecond of the last id by the clock, and the number of ids before it in that millisecond. */
+let lastMs = 0
+let countOfMs = 0
 
 export type IdPrefix =
   | ('req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid')
@@ -26,13 +31,35 @@ export type IdPrefix =
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one
  * kind sort by time. https://github.com/ulid/spec
- * @param nowMs milliseconds since 1970
+ *
+ * Without a time, ids of this process sort in the order in which they are made: also within a millisecond, where the
+ * first 20 of the random bits count, and after the clock was set back.
+ * @param nowMs milliseconds since 1970; the clock's when absent
  */
-export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
-  if (nowMs !== scratchMs || prefix !== scratchPrefix) {
-    scratchMs = nowMs
+export function newId(prefix: IdPrefix, nowMs?: number): string {
+  if (nowMs === undefined) return nextId(prefix)
+  writeId(prefix, nowMs)
+  return scratch.toString('latin1', 0, startLength + RANDOM_LENGTH)
+}
+
+function nextId(prefix: IdPrefix): string {
+  const nowMs = Date.now()
+  if (nowMs > lastMs || ++countOfMs === COUNTS) {
+    lastMs = Math.max(nowMs, lastMs + 1)
+    countOfMs = 0
+  }
+  writeId(prefix, lastMs)
+  for (let i = 0; i < COUNT_LENGTH; i++) {
+    scratch[startLength + i] = CODES[(countOfMs >> (5 * (COUNT_LENGTH - 1 - i))) & 31] as number
+  }
+  return scratch.toString('latin1', 0, startLength + RANDOM_LENGTH)
+}
+
+function writeId(prefix: IdPrefix, ms: number): void {
+  if (ms !== scratchMs || prefix !== scratchPrefix) {
+    scratchMs = ms
     scratchPrefix = prefix
-    startLength = scratch.write(`${prefix}_${encodeTime(nowMs)}`, 'latin1')
+    startLength = scratch.write(`${prefix}_${encodeTime(ms)}`, 'latin1')
   }
   if (poolOffset + RANDOM_LENGTH > POOL_BYTES) {
     randomFillSync(pool)
@@ -41,7 +68,6 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   for (let i = 0; i < RANDOM_LENGTH; i++)
     scratch[startLength + i] = CODES[(pool[poolOffset + i] as number) & 31] as number
   poolOffset += RANDOM_LENGTH
-  return scratch.toString('latin1', 0, startLength + RANDOM_LENGTH)
 }
 
 function encodeTime(ms: number): string {

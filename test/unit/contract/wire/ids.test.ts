@@ -19,6 +19,20 @@ test('ids sort by time', () => {
   )
 })
 
+test('ids of one process sort in the order in which they are made, whatever the clock does', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const ids = Array.from({ length: 40 }, () => newId('evt'))
+  newId('evt', 1_700_000_000_000)
+  ids.push(newId('evt'))
+  t.mock.timers.setTime(1_799_999_999_000)
+  ids.push(newId('evt'), newId('evt'))
+  t.mock.timers.setTime(1_800_000_000_001)
+  // More than the 20 bits that count within a millisecond.
+  for (let i = 0; i < 2 ** 20 + 2; i++) ids.push(newId('evt'))
+  assert.ok(ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? '')))
+  assert.ok(ids.every((id) => isId('evt', id)))
+})
+
 test('the time is the first ten characters of a ULID', () => {
   // The example of the ULID specification.
   assert.equal(newId('req', 1_469_918_176_385).slice(4, 14), '01ARYZ6S41')
