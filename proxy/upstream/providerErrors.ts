@@ -1,4 +1,5 @@
-import { type ProviderError, providerErrorOf } from '../../contract/providers/providerError.ts'
+import { providerErrorOf } from '../../contract/providers/providerError.ts'
+import { isJsonObject } from '../../contract/std/jsonObject.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
 
 /** The statuses that types of error events correspond to; events of other types are faults of the provider. */
@@ -15,14 +16,15 @@ const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['overloaded_error', 529],
 ])
 
+/** Members of an error that may hold the status which the answer should have had. */
+const STATUSES = ['code', 'status', 'status_code']
+
 /**
  * The meaning of an error inside an answer of status 200: an error event of a stream, or an error for a body.
  * @param error the value of the member `error`, or null for an answer that cannot be read at all
  */
 export function refusalOfError(error: unknown): Refusal {
-  const provider: ProviderError = providerErrorOf(error)
-  const stated: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined
-  const type: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : undefined
-  const usual = STATUS_OF_TYPE.get(type) ?? 502
-  return classifyRefusal(typeof stated === 'number' && stated >= 400 && stated < 600 ? stated : usual, provider, 0)
+  const { type, ...members } = isJsonObject(error) ? error : {}
+  const stated = STATUSES.map((name) => Number(members[name])).find((status) => status >= 400 && status < 600)
+  return classifyRefusal(stated ?? STATUS_OF_TYPE.get(type) ?? 502, providerErrorOf(error), 0)
 }

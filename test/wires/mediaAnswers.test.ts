@@ -26,6 +26,8 @@ interface Row {
   readonly type?: string
   /** Units; 'some' is more than nothing, absent is refused and free. */
   readonly due?: number | 'some'
+  /** Of an answer that is refused; 502 when absent. */
+  readonly status?: number
 }
 
 const embedding = (name: string, answer: string, due?: 'some', body: object = {}): Row => ({
@@ -51,6 +53,13 @@ const speech = (name: string, answer: string, due?: number, type = 'text/event-s
   ...(due !== undefined && { due }),
 })
 
+/** The client's fault, as the provider says in place of the sound. */
+const faulty = (name: string, type: string, error: object): Row => ({
+  ...speech(name, json(error), undefined, type),
+  status: 400,
+})
+const BAD_VOICE = { error: { message: 'There is no such voice.', type: 'invalid_request_error', param: 'voice' } }
+
 const ROWS: readonly Row[] = [
   embedding('one each', vectors(vector(0), vector(1)), 'some'),
   embedding(
@@ -67,6 +76,8 @@ const ROWS: readonly Row[] = [
     json({ data: [vector(0), vector(1)], error: { message: '', code: null } }),
     'some',
   ),
+  embedding('a report of zeros', vectors(vector(0), vector(1)).replace('tokens":2', 'tokens":0'), 'some'),
+  embedding('zero as a text', vectors(vector(0), vector(1)).replace('tokens":2', 'tokens":"0"'), 'some'),
   embedding('one of two', vectors(vector(0))),
   embedding('four of two', vectors(vector(0), vector(0), vector(1), vector(1))),
   embedding('the second is null', vectors(vector(0), vector(1, null))),
@@ -91,6 +102,17 @@ const ROWS: readonly Row[] = [
   speech('opus by its container', 'sound', SPOKEN, 'application/ogg'),
   speech('bytes of a store', 'sound', SPOKEN, 'binary/octet-stream'),
   speech('a page', '<html>', undefined, 'text/html'),
+  faulty('an error in its place', 'application/json', BAD_VOICE),
+  faulty('an error with a label of sound', 'audio/mpeg', BAD_VOICE),
+  faulty('an error without a label', 'application/octet-stream', BAD_VOICE),
+  faulty('an error of FastAPI', 'application/problem+json; charset=utf-8', { status: 400, detail: 'no voice' }),
+  speech('JSON that is no error', json({ audio: 'AAAA' }), undefined, 'application/json'),
+  speech('half an error', '{"error":', undefined, 'audio/mpeg'),
+  speech('a long error', json({ error: { message: 'x'.repeat(70_000) } }), undefined, 'audio/mpeg'),
+  {
+    ...speech('samples that look like JSON', '{"', SPOKEN, 'audio/pcm'),
+    body: { input: 'x'.repeat(10), response_format: 'pcm' },
+  },
 ]
 
 let stack: Stack
@@ -126,7 +148,7 @@ after(async () => {
 })
 
 describe('an answer that is not chat is charged for what came', () => {
-  for (const { name, path, body, answer: text, type = 'application/json', due } of ROWS) {
+  for (const { name, path, body, answer: text, type = 'application/json', due, status = 502 } of ROWS) {
     test(name, async () => {
       answer = (response) => void response.writeHead(200, { 'content-type': type }).end(text)
       const model = `test/${path.split('/')[0] ?? ''}`
@@ -138,7 +160,7 @@ describe('an answer that is not chat is charged for what came', () => {
       if (due === 'some') assert.ok(charged > 0)
       else assert.equal(charged, due ?? 0)
       if (due !== undefined) assert.equal(reply.status, 200)
-      else if (!isEvents) assert.equal(reply.status, 502)
+      else if (!isEvents) assert.equal(reply.status, status)
     })
   }
 })

@@ -1,3 +1,4 @@
+import { ErrorBody } from '../../upstream/errorBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
@@ -7,6 +8,9 @@ import { RelayedRun } from './relayedRun.ts'
 const NOTHING = Buffer.alloc(0)
 const MEDIA_TYPE =
   /^(?:audio\/[a-z0-9.+-]{1,64}|application\/(?:octet-stream|ogg|x-wav|x-mpegurl)|binary\/octet-stream|video\/mp4)(?:\s*[;,].*)?$/i
+const JSON_ANSWER = /^application\/(?:[a-z0-9.-]{1,64}\+)?json\b/i
+/** The first byte of JSON, and of no container of sound. */
+const OPEN_OBJECT = 123
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
 
 /**
@@ -17,20 +21,29 @@ export class ByteRun extends RelayedRun<BytePlan> {
   private contentType = ''
   /** The answer broke off, which its client learns from a connection that breaks off too. */
   private broken = false
+  /** What the provider sends in place of an answer. */
+  private fault: ErrorBody | undefined
+
+  override onAttempt(): void {
+    super.onAttempt()
+    this.fault = undefined
+  }
 
   onAnswer(headers: UpstreamHeaders): void {
     const type = headers.get('content-type') ?? 'application/octet-stream'
+    if (headers.unreadable !== true && JSON_ANSWER.test(type)) {
+      this.fault = new ErrorBody()
+      return
+    }
     if (headers.unreadable === true || !MEDIA_TYPE.test(type)) {
       this.call.reject(refusalOfError(null))
       return
     }
     this.contentType = AUDIO_TYPE.exec(type)?.[0].toLowerCase() ?? this.plan.contentType
-    // The provider has taken the request, and no client waits for its answer.
-    if (this.call.detached) this.run.leave(this.plan.bill)
   }
 
   onData(bytes: Buffer): void {
-    if (!this.begun) this.begin()
+    if (!this.begun && !this.begin(bytes)) return
     this.bytesLeft -= bytes.length
     if (this.bytesLeft < 0) {
       this.call.breakOff('answer too long')
@@ -42,6 +55,7 @@ export class ByteRun extends RelayedRun<BytePlan> {
 
   onEnd(): void {
     if (this.begun) this.run.settle('ok', this.plan.bill, null)
+    else if (this.fault !== undefined) this.call.reject(this.fault.read())
     else this.call.reject(refusalOfError(null))
   }
 
@@ -79,11 +93,23 @@ export class ByteRun extends RelayedRun<BytePlan> {
     return this.plan.bill
   }
 
-  private begin(): void {
+  /** @returns whether the client gets these bytes */
+  private begin(bytes: Buffer): boolean {
+    if (bytes[0] === OPEN_OBJECT && !this.plan.samples) this.fault ??= new ErrorBody()
+    if (this.fault !== undefined) {
+      if (!this.fault.add(bytes)) this.call.reject(refusalOfError(null))
+      return false
+    }
+    if (this.call.detached) {
+      // The provider has taken the request, and no client waits for its answer.
+      this.run.leave(this.plan.bill)
+      return false
+    }
     this.begun = true
     this.call.commit()
     this.run.services.metrics.counters.streams++
     this.run.exchange.beginStream(['x-cost-units', String(this.plan.bill.units)], this.contentType)
+    return true
   }
 
   private finish(): void {

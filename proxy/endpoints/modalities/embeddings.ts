@@ -213,7 +213,11 @@ class EmbeddingsPlan implements BufferedPlan {
   private reportedTokens(usage: unknown): number | null {
     if (!isJsonObject(usage)) return null
     const stated = REPORTS.map((name) => usage[name] ?? null).filter((count) => count !== null)
-    return countOf(stated.find((count) => count !== 0) ?? stated[0], this.tokensMax * PLAUSIBLE_FACTOR)
+    // No input is empty, so a count of 0 is one that the provider has not made.
+    return countOf(
+      stated.find((count) => count !== 0 && count !== '0'),
+      this.tokensMax * PLAUSIBLE_FACTOR,
+    )
   }
 
   private bill(reported: number | null): Bill {

@@ -76,6 +76,8 @@ export interface BytePlan extends UnitPlan {
   readonly answerBytesMax: number
   readonly bill: Bill
   readonly contentType: string
+  /** The answer has no container, so that it may begin with any byte. */
+  readonly samples: boolean
 }
 
 /** A plan whose answer is events that are relayed as they arrive. */

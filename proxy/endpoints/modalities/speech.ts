@@ -93,6 +93,7 @@ export function codePoints(text: string): number {
 class SpeechPlan implements BytePlan {
   readonly bill: Bill
   readonly contentType: string
+  readonly samples: boolean
   readonly answerBytesMax: number
   private readonly rest: BodyRest
 
@@ -104,6 +105,7 @@ class SpeechPlan implements BytePlan {
     }
     this.bill = countedBill(countedRates(model, principal), request.characters, 'reported')
     this.contentType = CONTENT_TYPES[request.format]
+    this.samples = request.format === 'pcm'
     this.answerBytesMax = limits.streamBytesMax
     this.rest = request.rest
   }
