@@ -10,6 +10,8 @@ export interface RequestForm {
   readonly systemFirst: boolean
   /** It does not know the role `developer`. */
   readonly developerAsSystem: boolean
+  /** Ids of tool calls are of so many letters and digits; 0 for ids of any form. */
+  readonly callIdCharacters: number
   /** It refuses the member of a streamed request that asks for usage. */
   readonly refusesStreamOptions: boolean
 }

@@ -88,8 +88,13 @@ function answer(asked: Asked): Turn {
 
 before(async () => {
   provider = await TurnProvider.start(answer)
+  const { providers = [], models = [] } = turnCatalog(provider.url)
+  const [model] = models
   stack = await startStack({
-    catalog: turnCatalog(provider.url),
+    catalog: {
+      providers: [...providers, { id: 'nine', base_url: provider.url, call_id_characters: 9 }],
+      models: [...models, { ...model, id: 'test/nine', routes: [{ provider: 'nine', model: 'm' }] }],
+    },
   })
   apiKey = (await stack.createAccount()).apiKey
 })
@@ -159,6 +164,36 @@ for (const [client, send] of Object.entries(CLIENTS)) {
     })
   }
 }
+
+describe('ids for a provider that takes nine letters and digits', () => {
+  const HISTORIES: readonly (readonly [title: string, ids: readonly string[]])[] = [
+    ['of OpenAI', ['call_0fypS1hVXabcdefghijklmno', 'call_0fypS1hVXabcdefghijklmnp']],
+    ['of Anthropic', ['toolu_01A09q90qw90lq917835lq9', 'toolu_01A09q90qw90lq917835lq8']],
+    ['that a model numbers', ['turn1_0', 'turn1_0', '0', 'f:0', 'f_0']],
+    ['of nine characters, not all of them letters and digits', ['call_12-4']],
+    ['of vLLM', [VLLM_ID]],
+  ]
+  for (const [client, send] of Object.entries(CLIENTS)) {
+    for (const [title, ids] of HISTORIES) {
+      test(`${title}, from ${client}`, async () => {
+        const reply = await send(
+          'test/nine',
+          ids.map((id) => ({ id, name: 'f', text: '{}' })),
+        )
+        assert.equal(reply.status, 200, reply.text)
+        const got = callsIn(provider.last)
+        assert.equal(new Set(got.ids).size, ids.length)
+        for (const id of got.ids) assert.match(String(id), /^[a-zA-Z0-9]{9}$/)
+        assert.deepEqual(got.results, got.ids)
+      })
+    }
+
+    test(`its own stay, from ${client}`, async () => {
+      await send('test/nine', [{ id: 'D681PevKs', name: 'f', text: '{}' }])
+      assert.deepEqual(callsIn(provider.last).ids, ['D681PevKs'])
+    })
+  }
+})
 
 test('a name that a model has made up is one that the Anthropic format takes', async () => {
   for (const send of Object.values(CLIENTS)) {

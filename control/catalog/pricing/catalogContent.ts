@@ -46,6 +46,7 @@ export interface ProviderContent {
   readonly event_streams: readonly string[]
   readonly thinking_member?: string
   readonly system_messages: 'many' | 'system' | 'first'
+  readonly call_id_characters?: number
   readonly extra_members: readonly string[]
   readonly omit_members: readonly string[]
   readonly batch: boolean

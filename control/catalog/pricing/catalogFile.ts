@@ -50,6 +50,8 @@ export interface CatalogProvider {
   readonly systemFirst: boolean
   /** It does not know the role `developer`. */
   readonly developerAsSystem: boolean
+  /** Ids of tool calls are of so many letters and digits; 0 for ids of any form. */
+  readonly callIdCharacters: number
   readonly extraMembers: readonly string[]
   readonly omitMembers: readonly string[]
   /** It serves the files and batches of the OpenAI dialect. */
@@ -203,6 +205,7 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     thinkingMember: content.thinking_member ?? '',
     systemFirst: content.system_messages === 'first',
     developerAsSystem: content.system_messages === 'system',
+    callIdCharacters: content.call_id_characters ?? 0,
     extraMembers: content.extra_members,
     omitMembers: content.omit_members,
     batch: content.batch,

@@ -157,6 +157,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       api_key_env: 'MISTRAL_API_KEY',
       max_tokens_field: 'max_tokens',
       system_messages: 'system',
+      call_id_characters: 9,
       stream_usage: false,
       omit_members: [
         'logit_bias',
@@ -175,6 +176,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       NO_DEVELOPER,
       'members that it does not know are refused with 422; max_completion_tokens and stream_options are among them',
       'usage comes with the last chunk unasked',
+      'ids of tool calls that are not nine letters and digits are refused; those of a history are replaced',
     ],
     source: 'https://docs.mistral.ai/api',
   },

@@ -61,7 +61,7 @@ function providerRecord(
   const { id, baseUrl, dialect, keys, headers, query, dataPolicy, maxTokensField, batch, ...more } = provider
   const { proxy, caFile, certFile, keyFile, privateImages, traceContext, ...form } = more
   const { refusesStreamOptions, thinkingMember, systemFirst, developerAsSystem, extraMembers, ...proof } = form
-  const { attestation: policy, omitMembers, outputFromTotal, eventStreams, ...left } = proof
+  const { attestation: policy, callIdCharacters, omitMembers, outputFromTotal, eventStreams, ...left } = proof
   nothingLeft(left)
   const attestation = policy && policyText(policy)
   return {
@@ -86,6 +86,7 @@ function providerRecord(
     thinkingMember,
     systemFirst,
     developerAsSystem,
+    callIdCharacters,
     extraMembers: [...extraMembers],
     omitMembers: [...omitMembers],
     attestation,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
 /** The longest id of a call that OpenAI takes, in characters. */
@@ -6,6 +7,9 @@ const ID_CHARACTERS_MAX = 40
 const HASH_CHARACTERS = 32
 /** Characters that not every provider takes, which are replaced on the way. */
 const UNUSUAL = /[^A-Za-z0-9_-]/g
+const LETTERS_AND_DIGITS = /^[A-Za-z0-9]*$/
+/** Those of base64 beside letters and digits. */
+const SIGNS = /[+/=]/g
 
 /** The id of a call of a history as every provider takes it: a hash in place of one that is too long. */
 export function fittingCallId(id: string): string {
@@ -33,6 +37,19 @@ export class HistoryCallIds {
     this.size.textBytes += 2 * Math.max(0, unique.length - id.length)
     return unique
   }
+}
+
+/** A message of a chat whose calls, or whose call, have ids of so many letters and digits. */
+export function withCallIds(message: JsonObject, characters: number): JsonObject {
+  const { tool_calls: calls, tool_call_id: id } = message
+  const shaped = (call: JsonObject) => ({ ...call, id: shapedId(String(call['id']), characters) })
+  if (Array.isArray(calls)) return { ...message, tool_calls: calls.map(shaped) }
+  return typeof id === 'string' ? { ...message, tool_call_id: shapedId(id, characters) } : message
+}
+
+function shapedId(id: string, characters: number): string {
+  if (id.length === characters && LETTERS_AND_DIGITS.test(id)) return id
+  return createHash('sha256').update(id).digest('base64').replace(SIGNS, '').slice(0, characters)
 }
 
 function hashedId(id: string): string {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { Asides } from './asides.ts'
 import type { ChatFields } from './chatRequest.ts'
+import { withCallIds } from './historyCallIds.ts'
 
 const NAME = /^[\w.-]{1,64}$/
 const NOTHING: readonly string[] = []
@@ -38,11 +39,16 @@ export function shapedBody(
     delete body['reasoning_effort']
     Object.assign(body, write(effort))
   }
-  const { messages } = body
-  if (form.systemFirst && Array.isArray(messages)) body['messages'] = systemFirst(messages)
-  else if (form.developerAsSystem && Array.isArray(messages)) body['messages'] = messages.map(withoutDeveloper)
+  if (Array.isArray(body['messages'])) body['messages'] = shapedMessages(body['messages'], form)
   for (const name of form.omit) delete body[name]
   return body
+}
+
+function shapedMessages(given: readonly JsonObject[], form: RequestForm): readonly JsonObject[] {
+  const { callIdCharacters: characters } = form
+  const messages = characters === 0 ? given : given.map((message) => withCallIds(message, characters))
+  if (form.systemFirst) return systemFirst(messages)
+  return form.developerAsSystem ? messages.map(withoutDeveloper) : messages
 }
 
 /**

@@ -21,7 +21,7 @@ export class ByteRun extends RelayedRun<BytePlan> {
   private contentType = ''
   /** The answer broke off, which its client learns from a connection that breaks off too. */
   private broken = false
-  /** What the provider sends in place of an answer. */
+  /** JSON that the provider sends in place of an answer. */
   private fault: ErrorBody | undefined
 
   override onAttempt(): void {

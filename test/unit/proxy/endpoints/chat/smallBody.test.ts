@@ -27,6 +27,7 @@ const SYSTEM_FIRST = {
   thinking: '',
   systemFirst: true,
   developerAsSystem: false,
+  callIdCharacters: 9,
   refusesStreamOptions: true,
 }
 
