@@ -38,6 +38,15 @@ export const BODY_MEMBERS: readonly string[] = [
   'metadata',
 ]
 
+/** Members of requests for vectors and ranks that some providers take: the use of a text, and the handling of a long one. */
+export const VECTOR_MEMBERS: readonly string[] = [
+  'input_type',
+  'task',
+  'truncate',
+  'truncation',
+  'truncate_prompt_tokens',
+]
+
 /**
  * The member of a tool call that a provider wants back with it: Gemini refuses a history whose calls lack the signature that is
  * in it (https://ai.google.dev/gemini-api/docs/thought-signatures).
@@ -51,4 +60,4 @@ export const CALL_MEMBER = 'extra_content'
 export const REASONING_MEMBER = 'reasoning_content'
 
 /** The members that a provider can be said to take. The schema of the catalog lists the same. */
-export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, CALL_MEMBER, REASONING_MEMBER]
+export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, ...VECTOR_MEMBERS, CALL_MEMBER, REASONING_MEMBER]

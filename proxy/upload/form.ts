@@ -12,6 +12,11 @@ export class Form {
     this.limits = limits
   }
 
+  /** Of all fields and files, as they are written. */
+  get names(): readonly string[] {
+    return this.parts.map((part) => part.name)
+  }
+
   /**
    * A field's text; null when it is absent.
    * @throws GatewayError 400 when it is given twice or too long

@@ -76,8 +76,6 @@ const ROWS: readonly Row[] = [
     json({ data: [vector(0), vector(1)], error: { message: '', code: null } }),
     'some',
   ),
-  embedding('a report of zeros', vectors(vector(0), vector(1)).replace('tokens":2', 'tokens":0'), 'some'),
-  embedding('zero as a text', vectors(vector(0), vector(1)).replace('tokens":2', 'tokens":"0"'), 'some'),
   embedding('one of two', vectors(vector(0))),
   embedding('four of two', vectors(vector(0), vector(0), vector(1), vector(1))),
   embedding('the second is null', vectors(vector(0), vector(1, null))),

@@ -4,11 +4,10 @@ import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { droppedNames } from '../../dialects/shared/requestForm.ts'
 import type { HeaderList } from '../../server/exchange.ts'
+import { namesHeader } from '../run/namesHeader.ts'
 import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
 import { WHOLE } from './source.ts'
-
-const NONE: HeaderList = []
 
 /** The header that names the members of a request that its provider did not get; none where it got all. */
 export function droppedHeader(
@@ -16,7 +15,7 @@ export function droppedHeader(
   { request }: ChatOrder,
   leavesOut: readonly RequestPart[],
 ): HeaderList {
-  return route === null ? NONE : droppedBy(request, route.provider, services.limits, leavesOut)
+  return route === null ? [] : droppedBy(request, route.provider, services.limits, leavesOut)
 }
 
 /**
@@ -33,5 +32,5 @@ export function droppedBy(
   const names = leavesOut.includes('sampling')
     ? [...dropped, ...SAMPLING.filter((name) => request.named?.includes(name))]
     : dropped
-  return names.length === 0 ? NONE : ['x-dropped-parameters', names.join(', ')]
+  return namesHeader(names)
 }

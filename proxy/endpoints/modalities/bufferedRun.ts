@@ -65,14 +65,14 @@ export class BufferedRun extends UnitRun<BufferedPlan> implements WholeListener 
   }
 
   onSettled(outcome: Outcome, chargedUnits: number): void {
-    this.send(outcome.receipt(chargedUnits), ['x-cost-units', String(chargedUnits)])
+    this.send(outcome.receipt(chargedUnits), ['x-cost-units', String(chargedUnits), ...this.dropped])
   }
 
   onSettleDelayed(): void {
-    this.send('')
+    this.send('', this.dropped)
   }
 
-  private send(receipt: string, headers?: HeaderList): void {
+  private send(receipt: string, headers: HeaderList): void {
     if (this.answer === undefined) return
     const { exchange } = this.run
     const body = this.answer.body(receipt)

@@ -108,7 +108,8 @@ export class ByteRun extends RelayedRun<BytePlan> {
     this.begun = true
     this.call.commit()
     this.run.services.metrics.counters.streams++
-    this.run.exchange.beginStream(['x-cost-units', String(this.plan.bill.units)], this.contentType)
+    const headers = ['x-cost-units', String(this.plan.bill.units), ...this.dropped]
+    this.run.exchange.beginStream(headers, this.contentType)
     return true
   }
 

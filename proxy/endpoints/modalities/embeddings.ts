@@ -17,6 +17,7 @@ import type { LargeBodies } from '../largeBodies/largeBodies.ts'
 import { sharedBuffer } from '../largeBodies/sharedBytes.ts'
 import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
+import { type Beside, readBeside, readNames } from './beside.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import type { ModalityLimits } from './limits.ts'
@@ -31,6 +32,7 @@ import type {
 } from './operation.ts'
 import { convertVectors } from './vectors.ts'
 
+const READ = readNames('input', 'encoding_format', 'dimensions', 'user', 'metadata')
 const ENCODINGS = ['float', 'base64'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
@@ -93,6 +95,7 @@ export function readEmbeddings(bytes: Buffer, limits: ModalityLimits): Embedding
     encoding: encoding ?? 'float',
     rest: restOf(forward),
     preferences: readPreferences(body['provider']),
+    beside: readBeside(body, READ, limits),
     ...readTagging(body, limits),
   }
 }
@@ -147,6 +150,7 @@ class EmbeddingsPlan implements BufferedPlan {
   private readonly context: PlanContext
   private readonly rates: ModelRates
   readonly tokensMax: number
+  readonly beside: Beside
 
   constructor(request: EmbeddingsRequest, context: PlanContext) {
     const { model, principal } = context
@@ -155,6 +159,7 @@ class EmbeddingsPlan implements BufferedPlan {
       throw new GatewayError('context_length_exceeded', { message, param: 'input' })
     }
     this.request = request
+    this.beside = request.beside
     this.context = context
     this.rates = tierRates(model, principal, model.rates, model.ratesPrivate)
     this.tokensMax = request.tokensMax + request.inputs * TOKENS_PER_INPUT + TOKENS_PER_REQUEST
@@ -172,7 +177,7 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = bodyOf(route, this.request.rest)
+    const body = bodyOf(route, this.request.rest, this.beside)
     return { path: '/embeddings', contentType: 'application/json', accept: 'application/json', body }
   }
 
@@ -213,11 +218,7 @@ class EmbeddingsPlan implements BufferedPlan {
   private reportedTokens(usage: unknown): number | null {
     if (!isJsonObject(usage)) return null
     const stated = REPORTS.map((name) => usage[name] ?? null).filter((count) => count !== null)
-    // No input is empty, so a count of 0 is one that the provider has not made.
-    return countOf(
-      stated.find((count) => count !== 0 && count !== '0'),
-      this.tokensMax * PLAUSIBLE_FACTOR,
-    )
+    return countOf(stated.find((count) => count !== 0) ?? stated[0], this.tokensMax * PLAUSIBLE_FACTOR)
   }
 
   private bill(reported: number | null): Bill {

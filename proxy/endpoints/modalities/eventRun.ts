@@ -117,7 +117,7 @@ export class EventRun extends RelayedRun<EventPlan> {
     this.call.commit()
     if (exchange.gone) return
     services.metrics.counters.streams++
-    exchange.beginStream()
+    exchange.beginStream(this.dropped)
   }
 
   private complete(): void {

@@ -3,10 +3,11 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
 import { type FormFile, formBody } from '../../upload/formBody.ts'
+import { besideForm } from './beside.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { ImageEventPlan, ImagePlan } from './imagePlan.ts'
-import { type ImageRequest, readImageRequest } from './imageRequest.ts'
+import { IMAGE_MEMBERS, type ImageRequest, readImageRequest } from './imageRequest.ts'
 import type { ModalityLimits } from './limits.ts'
 import type { BufferedPlan, Operation, PlanContext, UnitProviderRequest } from './operation.ts'
 
@@ -14,6 +15,7 @@ interface EditRequest extends ImageRequest {
   readonly files: readonly FormFile[]
 }
 
+const READ: ReadonlySet<string> = new Set([...IMAGE_MEMBERS, 'image', 'mask'])
 /** The first bytes of the pictures that are taken. */
 const FORMATS: readonly {
   readonly extension: string
@@ -60,7 +62,8 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: ModalityLimits): 
   const files = pictures.map((data) => pictureFile(name, 'image', data))
   const masks = form.files('mask')
   if (masks.length > 1) throw invalidRequest('Send one file as mask.', 'mask')
-  return { ...request, files: [...files, ...masks.map((data) => pictureFile('mask', 'mask', data))] }
+  const beside = besideForm(form.names, READ, limits)
+  return { ...request, beside, files: [...files, ...masks.map((data) => pictureFile('mask', 'mask', data))] }
 }
 
 function pictureFile(name: string, param: string, data: Buffer): FormFile {

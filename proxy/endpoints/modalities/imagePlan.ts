@@ -8,6 +8,7 @@ import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { oneEvent, onOneLine } from '../run/streamBody.ts'
+import type { Beside } from './beside.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
 import type { ModalityLimits } from './limits.ts'
@@ -29,6 +30,7 @@ const STATED = ['background', 'output_format', 'quality', 'size', 'usage']
 /** Images that are priced by the piece: held for the number requested, charged for the number received. */
 export abstract class ImagePlan implements BufferedPlan {
   readonly holdUnits: number
+  readonly beside: Beside
   protected readonly request: ImageRequest
   protected readonly size: string
   private readonly context: PlanContext
@@ -36,6 +38,7 @@ export abstract class ImagePlan implements BufferedPlan {
 
   constructor(request: ImageRequest, context: PlanContext) {
     this.request = request
+    this.beside = request.beside
     this.context = context
     this.rates = countedRates(context.model, context.principal)
     this.size = chooseSize(request.size, this.rates, context.limits)
@@ -120,6 +123,10 @@ export class ImageEventPlan implements EventPlan {
 
   get holdUnits(): number {
     return this.plan.holdUnits
+  }
+
+  get beside(): Beside {
+    return this.plan.beside
   }
 
   get endsMax(): number {

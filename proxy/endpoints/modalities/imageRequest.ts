@@ -12,10 +12,22 @@ import {
   readRequiredText,
 } from '../../json/fields.ts'
 import { readTagging } from '../../json/tagging.ts'
+import { readBeside, readNames } from './beside.ts'
 import type { ModalityLimits } from './limits.ts'
 import type { UnitRequest } from './operation.ts'
 
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
+/** The members that are read. */
+export const IMAGE_MEMBERS = readNames(
+  'prompt',
+  'n',
+  'size',
+  'response_format',
+  'user',
+  'metadata',
+  'stream',
+  'partial_images',
+)
 const USUAL_SIZE = '1024x1024'
 /** Providers send no more of an image on the way. */
 const PARTIAL_IMAGES_MAX = 3
@@ -64,6 +76,7 @@ export function readImageRequest(body: JsonObject, limits: ModalityLimits): Imag
     partialImages,
     forward,
     preferences: readPreferences(body['provider']),
+    beside: readBeside(body, IMAGE_MEMBERS, limits),
     ...readTagging(body, limits),
   }
 }

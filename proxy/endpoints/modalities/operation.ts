@@ -15,12 +15,14 @@ import type { LargeBodies } from '../largeBodies/largeBodies.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
+import type { Beside } from './beside.ts'
 import type { ModalityLimits } from './limits.ts'
 import type { Members } from './members.ts'
 
 /** A request that is valid by itself; the checks that depend on the model follow later. */
 export interface UnitRequest extends ModelChoice, Tagged {
   readonly preferences: Preferences
+  readonly beside: Beside
 }
 
 /** A provider request without its timeouts. */
@@ -38,6 +40,8 @@ export interface UnitPlan {
   readonly holdUnits: number
   /** Tokens at worst; absent where it is not priced by them. */
   readonly tokensMax?: number
+  /** Members of the request that not every provider gets. */
+  readonly beside: Beside
   ask(route: Route): UnitProviderRequest
 }
 

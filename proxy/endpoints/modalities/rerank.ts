@@ -12,6 +12,7 @@ import type { MembersReading } from '../../json/findMembers.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { type Beside, readBeside, readNames } from './beside.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
@@ -27,6 +28,7 @@ import type {
 } from './operation.ts'
 import { type JsonTexts, readResults, resultPieces } from './rerankResults.ts'
 
+const READ = readNames('query', 'documents', 'top_n', 'return_documents')
 const DOCUMENTS_PER_SEARCH = 100
 /** One result without its document. */
 const RESULT_BYTES_MAX = 1_024
@@ -77,6 +79,7 @@ export function readRerank(bytes: Buffer, limits: ModalityLimits): RerankRequest
     rest: restOf({ query, documents, top_n: topN }),
     returned: readBoolean(body, 'return_documents') ? documents.map((text) => JSON.stringify(text)) : null,
     preferences: readPreferences(body['provider']),
+    beside: readBeside(body, READ, limits),
   }
 }
 
@@ -96,6 +99,7 @@ function readDocuments(documents: unknown, limits: ModalityLimits): string[] {
 
 class RerankPlan implements BufferedPlan {
   readonly holdUnits: number
+  readonly beside: Beside
   private readonly request: RerankRequest
   private readonly context: PlanContext
   private readonly rates: UnitRates
@@ -103,6 +107,7 @@ class RerankPlan implements BufferedPlan {
 
   constructor(request: RerankRequest, context: PlanContext) {
     this.request = request
+    this.beside = request.beside
     this.context = context
     this.rates = countedRates(context.model, context.principal)
     this.searchesMax = Math.ceil(request.pieces / DOCUMENTS_PER_SEARCH)
@@ -114,7 +119,7 @@ class RerankPlan implements BufferedPlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = bodyOf(route, this.request.rest)
+    const body = bodyOf(route, this.request.rest, this.beside)
     return { path: '/rerank', contentType: 'application/json', accept: 'application/json', body }
   }
 

@@ -5,12 +5,14 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
 import type { Bill } from '../run/bill.ts'
+import { type Beside, readBeside, readNames } from './beside.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import type { ModalityLimits } from './limits.ts'
 import type { BytePlan, EventPlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
+const READ = readNames('input', 'voice', 'response_format', 'stream_format', 'instructions', 'speed')
 /** Providers require a voice, which clients of the OpenAI format may omit. */
 const USUAL_VOICE = 'alloy'
 const SPEED_MIN = 0.25
@@ -73,7 +75,8 @@ export function readSpeech(bytes: Buffer, limits: ModalityLimits): SpeechRequest
     forward['speed'] = speed
   }
   const preferences = readPreferences(body['provider'])
-  return { modelId, batchParam, cheapest, characters, format, events, rest: restOf(forward), preferences }
+  const beside = readBeside(body, READ, limits)
+  return { modelId, batchParam, cheapest, characters, format, events, rest: restOf(forward), preferences, beside }
 }
 
 function readVoice(voice: unknown): unknown {
@@ -94,6 +97,7 @@ class SpeechPlan implements BytePlan {
   readonly bill: Bill
   readonly contentType: string
   readonly samples: boolean
+  readonly beside: Beside
   readonly answerBytesMax: number
   private readonly rest: BodyRest
 
@@ -108,6 +112,7 @@ class SpeechPlan implements BytePlan {
     this.samples = request.format === 'pcm'
     this.answerBytesMax = limits.streamBytesMax
     this.rest = request.rest
+    this.beside = request.beside
   }
 
   get holdUnits(): number {
@@ -115,7 +120,7 @@ class SpeechPlan implements BytePlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = bodyOf(route, this.rest)
+    const body = bodyOf(route, this.rest, this.beside)
     return { path: '/audio/speech', contentType: 'application/json', accept: '*/*', body }
   }
 }

@@ -12,6 +12,7 @@ import { readForm } from '../../upload/form.ts'
 import { formBody } from '../../upload/formBody.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { type Beside, besideForm, readNames } from './beside.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
@@ -37,6 +38,15 @@ const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
 /** A report may exceed the measured length by this factor, and a minute, before the size of the file is considered. */
 const PLAUSIBLE_FACTOR = 2
 const PLAUSIBLE_SECONDS = 60
+const READ = readNames(
+  'language',
+  'prompt',
+  'response_format',
+  'temperature',
+  'stream',
+  'timestamp_granularities',
+  'file',
+)
 /** The least that a codec for voices puts into a second: 120 ms of Opus in two bytes, and a third for their length. */
 const BYTES_PER_SECOND_MIN = 25
 /** Of an answer with the times of all words and segments. */
@@ -103,7 +113,8 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: ModalityLimits, t
   }
   const file = form.file('file')
   const preferences = readPreferences(formProvider(form))
-  return { task, modelId, batchParam, cheapest, file, format, forward, preferences }
+  const beside = besideForm(form.names, READ, limits)
+  return { task, modelId, batchParam, cheapest, file, format, forward, preferences, beside }
 }
 
 // Text and subtitles are made from JSON, because only JSON has the length of the audio.
@@ -132,6 +143,7 @@ async function measured(file: Buffer, limits: ModalityLimits): Promise<MeasuredA
 
 class TranscriptionPlan implements BufferedPlan {
   readonly holdUnits: number
+  readonly beside: Beside
   private readonly request: TranscriptionRequest
   private readonly context: PlanContext
   private readonly audio: MeasuredAudio
@@ -139,6 +151,7 @@ class TranscriptionPlan implements BufferedPlan {
 
   constructor(request: TranscriptionRequest, context: PlanContext, audio: MeasuredAudio) {
     this.request = request
+    this.beside = request.beside
     this.context = context
     this.audio = audio
     this.rates = countedRates(context.model, context.principal)

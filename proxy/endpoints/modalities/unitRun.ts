@@ -1,6 +1,6 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { BodyLease, Exchange } from '../../server/exchange.ts'
+import type { BodyLease, Exchange, HeaderList } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
@@ -9,6 +9,7 @@ import type { ProviderCall } from '../run/providerCall.ts'
 import { Run } from '../run/run.ts'
 import type { RunListener } from '../run/runListener.ts'
 import type { RunServices } from '../run/services.ts'
+import { droppedHeader } from './beside.ts'
 import type { UnitPlan } from './operation.ts'
 import { unitRequest } from './unitRequest.ts'
 
@@ -36,6 +37,11 @@ export abstract class UnitRun<Plan extends UnitPlan> implements RunListener {
 
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
+  }
+
+  /** The header that names the members which the provider did not get. */
+  protected get dropped(): HeaderList {
+    return droppedHeader(this.run.asked, this.plan.beside)
   }
 
   onDone(): void {

@@ -73,8 +73,8 @@ export function withHeaders<Answer extends object>(
   { isCharged, mayFallBack, isPaid, isCached, isIdempotent }: AnswerHeaders,
 ): Record<string, Answer & { headers: Record<string, unknown> }> {
   const inDone: readonly ResponseHeader[] = [
-    ...(isCharged ? (['x-cost-units'] as const) : []),
-    ...(mayFallBack ? (['x-served-model', 'x-dropped-parameters'] as const) : []),
+    ...(isCharged ? (['x-cost-units', 'x-dropped-parameters'] as const) : []),
+    ...(mayFallBack ? (['x-served-model'] as const) : []),
     ...(isPaid ? OF_PAYMENTS : []),
     ...(isCached ? (['ETag'] as const) : []),
     ...(isIdempotent ? (['idempotent-replayed'] as const) : []),

@@ -23,6 +23,8 @@ export interface AdmittedVideo {
   readonly order: VideoOrder
   /** The clip's seconds times their price. */
   readonly holdUnits: number
+  /** Names of members that no provider gets. */
+  readonly unknown: readonly string[]
 }
 
 /**
@@ -46,5 +48,5 @@ export function admitVideo(
   const routes = chooseRoutes(model, policy, health, exchange.startedAtMs)
   const holdUnits = quantityUnits(rates, order.seconds)
   if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
-  return { model, rates, routes, order, holdUnits }
+  return { model, rates, routes, order, holdUnits, unknown: request.unknown }
 }

@@ -2,8 +2,21 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
+import { unknownNames } from '../../dialects/shared/requestForm.ts'
 import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
 import type { VideoLimits } from './limits.ts'
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'batch',
+  'provider',
+  'prompt',
+  'seconds',
+  'image',
+  'aspect_ratio',
+  'negative_prompt',
+  'resolution',
+])
 
 /** A first frame that was checked: the data URL as JSON in UTF-8, or why it is refused. */
 export type CheckedFrame = { readonly json: Uint8Array } | { readonly refusal: sluice.Refusal.$Properties }
@@ -23,6 +36,8 @@ export interface VideoRequest {
   readonly aspectRatio: unknown
   readonly negativePrompt: string | null
   readonly resolution: unknown
+  /** Names of members that no provider gets. */
+  readonly unknown: readonly string[]
 }
 
 /**
@@ -48,6 +63,7 @@ export function readVideoRequest(body: JsonObject, limits: VideoLimits): VideoRe
     aspectRatio: body['aspect_ratio'] ?? undefined,
     negativePrompt: readText(body, 'negative_prompt', 'negative_prompt_too_long', limits),
     resolution: body['resolution'] ?? undefined,
+    unknown: unknownNames(body, KNOWN, limits.droppedNamesMax),
   }
 }
 

@@ -20,6 +20,7 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import { NO_BILL } from '../run/bill.ts'
 import type { HoldLife } from '../run/holdLife.ts'
 import type { Metered } from '../run/metered.ts'
+import { namesHeader } from '../run/namesHeader.ts'
 import type { Outcome } from '../run/outcome.ts'
 import { isDecided } from '../run/phase.ts'
 import type { ProviderCall } from '../run/providerCall.ts'
@@ -50,6 +51,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   private readonly seconds: number
   private readonly videoId: string
   private readonly readToken: string
+  private readonly unknown: readonly string[]
   private readonly pause = new WakeableSleep()
   private readonly deadlineMs: number
   private job: VideoJobFields
@@ -75,6 +77,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.job = job
     this.jobs = jobs
     this.readToken = readToken
+    this.unknown = admitted.unknown
     this.order = admitted.order
     this.videoId = videoIdOf(exchange.id)
     const { videoJobMaxMs, holdAgeMaxMs } = services.limits
@@ -159,7 +162,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     const { limits, publicUrl } = services
     const baseUrl = ownAddress(publicUrl, exchange.head.host)
     const body = takenJobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits, baseUrl, this.readToken)
-    exchange.answer(202, JSON_TYPE, body, ['location', `/v1/videos/${this.videoId}`])
+    exchange.answer(202, JSON_TYPE, body, ['location', `/v1/videos/${this.videoId}`, ...namesHeader(this.unknown)])
     await this.follow(route, video)
   }
 

@@ -8,6 +8,7 @@ import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../../../support/limits.ts'
 
 const PLAN: EventPlan = {
+  beside: { unknown: [], extras: {} },
   holdUnits: 0,
   answerBytesMax: 1e6,
   eventBytesMax: 2_000,
