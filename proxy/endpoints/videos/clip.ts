@@ -3,12 +3,14 @@ import type { Provider } from '../../catalog/pricedItem.ts'
 import { askForClip } from '../../dialects/openai/openaiVideos.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
-import {
-  type Transport,
-  type TransportFailure,
-  type UpstreamCall,
-  type UpstreamHeaders,
-  type UpstreamListener,
+import { isRedirect, redirected } from '../../upstream/redirect.ts'
+import type {
+  Transport,
+  TransportFailure,
+  UpstreamCall,
+  UpstreamHeaders,
+  UpstreamListener,
+  UpstreamRequest,
 } from '../../upstream/transport/transport.ts'
 import type { VideoLimits } from './limits.ts'
 
@@ -36,21 +38,27 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
   private call: UpstreamCall | undefined
   private over = false
   private begun = false
+  private request: UpstreamRequest | undefined
+  private redirects = 0
 
   constructor(parts: ClipParts) {
     this.parts = parts
   }
 
   start(): void {
-    const { exchange, transport, limits, provider, upstreamId } = this.parts
+    const { exchange, limits, provider, upstreamId } = this.parts
     const asked = askForClip({ provider }, upstreamId, exchange.id)
     exchange.setGoneListener(this)
-    this.call = transport.send(getRequest(provider, asked, limits, true), this)
+    this.send(getRequest(provider, asked, limits, true))
     if (exchange.gone) this.onGone()
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.over) return
+    if (isRedirect(status) && this.redirects < this.parts.limits.videoRedirectsMax) {
+      this.follow(headers.get('location'), status)
+      return
+    }
     const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase()
     if (status !== 200 || headers.unreadable === true || NO_CLIP.test(type)) {
       this.refuse(status)
@@ -90,6 +98,22 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
     if (this.over) return
     this.finish()
     this.call?.cancel()
+  }
+
+  private send(request: UpstreamRequest): void {
+    this.request = request
+    this.call = this.parts.transport.send(request, this)
+  }
+
+  private follow(location: string | undefined, status: number): void {
+    const next = this.request && redirected(this.request, location)
+    if (next === undefined) {
+      this.refuse(status)
+      return
+    }
+    this.redirects++
+    this.call?.cancel()
+    this.send({ ...next, requestId: this.parts.exchange.id })
   }
 
   private refuse(status: number): void {

@@ -17,6 +17,8 @@ export const VIDEO_LIMITS = {
   videoStatusBytesMax: 262_144,
   /** How long the state of a job is kept in Redis, in milliseconds. */
   videoStateKeptMs: 86_400_000,
+  /** Redirects in a row that are followed to a clip. */
+  videoRedirectsMax: 3,
   /** Clips that are fetched concurrently from a process. */
   videoDownloadsMax: 128,
 } as const
