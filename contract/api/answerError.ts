@@ -11,13 +11,32 @@ export function answerError(answer: JsonObject): unknown {
   const { error, x_groq: aside } = answer
   if (saysSomething(error)) return error
   if (isJsonObject(aside) && saysSomething(aside['error'])) return aside['error']
+  const refused = baseResponse(answer['base_resp'])
+  if (refused !== null) return refused
   return !Array.isArray(answer['choices']) && isError(answer) ? answer : null
 }
 
+/** A failure as MiniMax states it, https://platform.minimax.io/docs/api-reference/errorcode; null for none. */
+function baseResponse(stated: unknown): object | null {
+  if (!isJsonObject(stated)) return null
+  const { status_code: code, status_msg: message } = stated
+  return typeof code === 'number' && code !== 0 ? { code: `base_resp_${code}`, message } : null
+}
+
 /** The forms of vLLM and FastAPI, and of gateways that put a status into the body. */
-function isError({ object, type, success, detail, code, status, status_code: statusCode }: JsonObject): boolean {
-  if (object === 'error' || type === 'error' || success === false || saysSomething(detail)) return true
-  return [code, status, statusCode].some((number) => typeof number === 'number' && number >= ERROR_STATUS_MIN)
+function isError({
+  object,
+  type,
+  success,
+  detail,
+  code,
+  status,
+  status_code: ofSnake,
+  statusCode,
+}: JsonObject): boolean {
+  if (object === 'error' || type === 'error' || status === 'error' || success === false || saysSomething(detail))
+    return true
+  return [code, status, ofSnake, statusCode].some((stated) => Number(stated) >= ERROR_STATUS_MIN)
 }
 
 /** Whether a value says something: neither false nor empty, nor an object without a value. */

@@ -14,15 +14,26 @@ export interface ProviderError {
 const NOTHING: ProviderError = { message: '', code: '' }
 /** Errors are flat; what they echo of a request need not be. */
 const DEPTH_MAX = 8
+const WAIT = /\b(?:try again|retry) in ([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s)\b/i
+/** Plain text; no JSON, no HTML. */
+const SENTENCE = /^[\p{L}\p{N}]+[ :]/u
+const TEXT_CHARACTERS_MAX = 300
 const SECONDS = /^([0-9]{1,6}(?:\.[0-9]{1,9})?)s$/
 
 /**
  * Reads the error bodies that providers send: {error: {...}} of both dialects, alone or in an array, {error: "..."},
- * {message}, {detail}, {errors: [...]} and the older {object: "error"}. Anything else, HTML above all, reads as no message.
+ * {message}, {detail}, {errors: [...]}, the older {object: "error"}, and plain text. Anything else, HTML above all, reads as no message.
  * @param body may be cut off anywhere
  */
 export function readProviderError(body: string): ProviderError {
+  const start = body.trimStart().slice(0, TEXT_CHARACTERS_MAX)
+  if (SENTENCE.test(start)) return { message: start, code: '', names: [] }
   return providerErrorOf(readJsonPrefix(body, DEPTH_MAX))
+}
+
+/** The error of a provider behind a gateway that quotes it, as OpenRouter does. */
+function rawError(raw: unknown): ProviderError {
+  return typeof raw === 'string' && raw.startsWith('{') ? providerErrorOf(readJsonPrefix(raw, DEPTH_MAX)) : NOTHING
 }
 
 /** The same for a body, or a part of one, that is parsed already. */
@@ -33,8 +44,10 @@ export function providerErrorOf(value: unknown): ProviderError {
   if (typeof error === 'string') return { message: error, code: '', names: namesOf(value, [error]) }
   if (!isJsonObject(error)) return NOTHING
   const message = text(error['message']) || detailText(error['detail']) || text(error['msg'])
+  const inner = isJsonObject(error['metadata']) ? rawError(error['metadata']['raw']) : NOTHING
+  if (inner.message !== '') return inner
   const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : []
-  const retryAfterMs = details.map(({ retryDelay }) => delayMs(retryDelay)).find((ms) => ms > 0)
+  const retryAfterMs = details.map(({ retryDelay }) => delayMs(retryDelay)).find((ms) => ms > 0) ?? waitIn(message)
   return {
     message,
     code: text(error['code']),
@@ -53,6 +66,12 @@ function namesOf({ code, type, status, reason }: JsonObject, more: readonly unkn
 function delayMs(delay: unknown): number {
   const seconds = typeof delay === 'string' ? SECONDS.exec(delay)?.[1] : undefined
   return seconds === undefined ? 0 : Math.ceil(Number(seconds) * 1000)
+}
+
+/** Milliseconds that a sentence asks to wait; undefined where it does not. */
+function waitIn(message: string): number | undefined {
+  const [, count, unit] = WAIT.exec(message) ?? []
+  return count === undefined ? undefined : Math.ceil(Number(count) * (unit === 's' ? 1000 : 1))
 }
 
 function firstOf(errors: unknown): unknown {

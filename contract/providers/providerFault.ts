@@ -71,12 +71,35 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'key_revoked',
     'unauthenticated',
     'unauthorized',
+    'organization_restricted',
+    'blocked_api_access',
+    'budget_exceeded',
+    // Zhipu, https://docs.bigmodel.cn/cn/faq/api-code, and MiniMax, https://platform.minimax.io/docs/api-reference/errorcode.
+    '1110',
+    '1112',
+    '1113',
+    '1121',
+    'base_resp_1004',
+    'base_resp_1008',
+    'base_resp_2049',
   ],
   context: [
     'context_length_exceeded',
     'context_window_exceeded',
     'model_context_window_exceeded',
     'exceed_context_size_error',
+    '1261',
+  ],
+  request: [
+    'content_policy_violation',
+    'content_filter',
+    'responsibleaipolicyviolation',
+    'data_inspection_failed',
+    'datainspectionfailed',
+    '1301',
+    'base_resp_1026',
+    'base_resp_1027',
+    'base_resp_2013',
   ],
   rate: [
     'rate_limit_error',
@@ -84,8 +107,23 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'rate_limit_reached_error',
     'ratelimitexceeded',
     'too_many_requests',
+    'throttlingexception',
+    '1302',
+    '1303',
+    '1305',
+    'base_resp_1002',
+    'base_resp_1041',
   ],
-  route: ['model_not_found', 'model_not_available', 'model_not_supported', 'not_found_error'],
+  route: [
+    'model_not_found',
+    'model_not_available',
+    'model_not_supported',
+    'model_decommissioned',
+    'model_terms_required',
+    'invalid_model',
+    'not_found_error',
+    '1211',
+  ],
   timeout: ['timeout_error', 'deadline_exceeded'],
   provider: [
     'internal_error',
@@ -106,10 +144,11 @@ const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
 /** Words in which providers say that a prompt is too long. */
 const CONTEXT: readonly RegExp[] = [
   /maximum (?:context|prompt) length/i,
-  /context_length_exceeded|context window|too many tokens/i,
-  /(?:prompt|input) is too long/i,
+  /context_length_exceeded|context window|too many tokens(?!,? (?:please wait|per))/i,
+  /(?:prompt|input) is too long|prompt exceeds max length/i,
+  /exceeded model token limit|range of input length should be/i,
   /exceeds? (?:the available )?context/i,
-  /longer than the model's context length/i,
+  /longer than the (?:model's context length|maximum model length)/i,
   /input token count[^.]{0,40} exceeds the maximum number of tokens/i,
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
@@ -155,7 +194,27 @@ const ACCOUNT: readonly RegExp[] = [
   /api key[^.]{0,40}\b(?:revoked|expired|disabled|deactivated|not valid)/i,
   /(?:invalid|incorrect) api key/i,
   /exceeded your current quota/i,
+  /specified API usage limits/i,
+  /enable billing/i,
+  /余额不足|欠费/,
 ]
+
+/** Words in which providers say that they do not serve a model, or not to this account. */
+const ROUTE: readonly RegExp[] = [
+  /\bmodel not found\b/i,
+  /\bmodel identifier is invalid\b/i,
+  /\bmodel\b[^.]{0,60}\bdecommissioned\b/i,
+  /\borganization must be verified\b/i,
+  /\buser location is not supported\b/i,
+]
+
+/** Words in which providers refuse a request for its content, with the status of a forbidden one. */
+const CONTENT: readonly RegExp[] = [
+  /\b(?:input|prompt|content)\b[^.]{0,40}\b(?:was |been )?flagged\b/i,
+  /\bcontent violates\b[^.]{0,40}\b(?:guidelines|polic)/i,
+]
+/** The status of a function that is out of order, as NVIDIA says it. */
+const DEGRADED = /\bDEGRADED function\b/
 const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
 /** Providers say it first; what follows may be the request. */
 const SENTENCE_CHARACTERS_MAX = 300
@@ -187,16 +246,28 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
   if (name !== undefined && (owner === 'request' || owner === 'provider' || owner === 'account')) {
     return { owner: OWNER_OF.get(name) ?? owner, name, certain: true }
   }
-  return { owner, name: '', certain: status === 402 }
+  return { owner: ownerBySentence(owner, error), name: '', certain: status === 402 }
 }
 
-/** Misdirected, a failed dependency, too early, and no capacity, as Groq says it. */
-const NOT_OF_REQUESTS: ReadonlySet<number> = new Set([421, 424, 425, 498])
+/** The owner by the status, unless the sentence says more. */
+function ownerBySentence(owner: FaultOwner, { message }: ProviderError): FaultOwner {
+  const says = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(sentenceOf(message)))
+  if (owner === 'request') return says(ROUTE) ? 'route' : DEGRADED.test(sentenceOf(message)) ? 'provider' : owner
+  return owner === 'account' && says(CONTENT) ? 'request' : owner
+}
+
+/** Without parts in quotes, which may be the request's. */
+function sentenceOf(message: string): string {
+  return message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
+}
+
+/** Misdirected, a failed dependency, too early, no capacity, as Groq says it, and a request that the provider cancelled. */
+const NOT_OF_REQUESTS: ReadonlySet<number> = new Set([421, 424, 425, 498, 499])
 
 /** The meaning of a status alone. */
 export function ownerOfStatus(status: number): FaultOwner {
   if (status === 401 || status === 402 || status === 403) return 'account'
-  if (status === 404 || status === 410) return 'route'
+  if (status === 404 || status === 405 || status === 410) return 'route'
   if (status === 408 || status === 504) return 'timeout'
   if (status === 429) return 'rate'
   return status >= 400 && status < 500 && !NOT_OF_REQUESTS.has(status) ? 'request' : 'provider'
@@ -205,7 +276,7 @@ export function ownerOfStatus(status: number): FaultOwner {
 function saysAccount({ message, retryAfterMs }: ProviderError): boolean {
   // The same words mean a limit by the minute where the answer says when to come again.
   if (retryAfterMs !== undefined) return false
-  const sentence = message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
+  const sentence = sentenceOf(message)
   return ACCOUNT.some((pattern) => pattern.test(sentence))
 }
 

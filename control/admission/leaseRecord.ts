@@ -1,6 +1,7 @@
 import { type CoinPart, parseCoinPart } from '../../contract/wire/coinPart.ts'
 import { parseLeaseText } from '../../contract/wire/countedText.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
+import { chargesField, parseCharges, withoutCharges } from '../../contract/wire/unsettled.ts'
 import { type HoldRecord, partsOf } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
 import { keysOf } from './spendingKeys.ts'
@@ -8,12 +9,14 @@ import { keysOf } from './spendingKeys.ts'
 const SCAN_COUNT = 1_000
 const LEASE_FIELD = /^L:/
 
-/** The outstanding amount of a lease, as Redis keeps it; see contract/wire/lua/README.md. */
+/** The outstanding amount of a lease without its charges that are delivered; see contract/wire/lua/README.md. */
 export interface LeaseRecord
   extends CoinPart,
     Pick<HoldRecord, 'owner' | 'shard' | 'accountId' | 'keyId' | 'platformKeyId' | 'hour' | 'grants'> {
   /** Its name in the hash of its owner. */
   readonly field: string
+  /** The part that is charged by delivered endings and not settled, nanos of coin and units of grants together. */
+  readonly chargedOut: number
 }
 
 /** Units that a lease is counted for. */
@@ -21,8 +24,12 @@ export function unitsOf({ coinUnits, grants }: LeaseRecord): number {
   return grants.reduce((sum, { units }) => sum + units, coinUnits)
 }
 
-/** The outstanding amount of a lease, nanos of coin and units of grants together: above zero as long as any is outstanding. */
-export function outOf({ coinNanos, grants }: LeaseRecord): number {
+/** The amount that an account has out for a lease, nanos of coin and units of grants together. */
+export function outOf({ chargedOut, ...lease }: LeaseRecord): number {
+  return sumOf(lease) + chargedOut
+}
+
+function sumOf({ coinNanos, grants }: CoinPart & { readonly grants: readonly { readonly units: number }[] }): number {
   return grants.reduce((sum, { units }) => sum + units, coinNanos)
 }
 
@@ -36,11 +43,13 @@ export async function* readLeases(redis: Redis, { key, shard, owner }: OwnedKey)
   let cursor = '0'
   do {
     const [next, fields] = await redis.hscan(key, cursor, 'COUNT', SCAN_COUNT)
-    const leases: LeaseRecord[] = []
-    for (let i = 0; i + 1 < fields.length; i += 2) {
-      const lease = parseLease(shard, owner, fields[i] ?? '', fields[i + 1] ?? '')
-      if (lease !== undefined) leases.push(lease)
-    }
+    const names = fields.filter((field, i) => i % 2 === 0 && LEASE_FIELD.test(field))
+    // Both texts of a lease have to be of the same moment.
+    const texts = names.length === 0 ? [] : await redis.hmget(key, ...names, ...names.map(chargesField))
+    const leases = names.flatMap((field, i) => {
+      const lease = parseLease(shard, owner, field, texts[i] ?? '')
+      return lease === undefined ? [] : [netOf(lease, texts[names.length + i] ?? null)]
+    })
     if (leases.length > 0) yield leases
     cursor = next
   } while (cursor !== '0')
@@ -57,9 +66,20 @@ export async function listLeases(redis: Redis, keys: readonly OwnedKey[]): Promi
   return [...found.values()]
 }
 
-/** @returns undefined when the field is no lease, or its text does not have the form that lease.lua writes */
-function parseLease(shard: number, owner: string, field: string, text: string): LeaseRecord | undefined {
-  const lease = LEASE_FIELD.test(field) ? parseLeaseText(text) : undefined
+function netOf(lease: Omit<LeaseRecord, 'chargedOut'>, charges: string | null): LeaseRecord {
+  if (charges === null) return { ...lease, chargedOut: 0 }
+  const net = withoutCharges(lease, parseCharges(charges))
+  return { ...lease, ...net, grants: [...net.grants], chargedOut: sumOf(lease) - sumOf(net) }
+}
+
+/** @returns undefined when the lease is gone, or its text does not have the form that lease.lua writes */
+function parseLease(
+  shard: number,
+  owner: string,
+  field: string,
+  text: string,
+): Omit<LeaseRecord, 'chargedOut'> | undefined {
+  const lease = parseLeaseText(text)
   if (lease === undefined) return undefined
   const { accountId, keys, hour, coin, parts } = lease
   return {

@@ -1,6 +1,7 @@
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
+import { chargesField } from '../../contract/wire/unsettled.ts'
 import { potAccount } from '../book/ledger/accounts.ts'
 import { type StreamPosition, setPositions } from '../book/settlement/positions.ts'
 import { lockHeads } from '../book/usagelog/head.ts'
@@ -118,7 +119,7 @@ async function keepLeases(load: ShardLoad, key: OwnedKey, held: HeldParts): Prom
   const { redis, writer, shard, reports } = load
   const leases = await listLeases(redis, [key])
   if (reports?.owners.has(key.owner) && (await redis.hget(key.key, 'load')) !== String(reports.loadNumber)) {
-    const fields = leases.map((lease) => lease.field)
+    const fields = leases.flatMap(({ field }) => [field, chargesField(field)])
     for (let i = 0; i < fields.length; i += load.limits.admissionLoadBatchMax) {
       await writer.write(shard, [['HDEL', key.key, ...fields.slice(i, i + load.limits.admissionLoadBatchMax)]])
     }

@@ -25,6 +25,16 @@ export function grantUnits({ grants }: Parts): number {
   return sumUnits(grants)
 }
 
+/** Nothing of any pot is in it. */
+export function isNothing(parts: Parts): boolean {
+  return unitsOf(parts) === 0 && parts.coinNanos === 0
+}
+
+/** Nanos of coin and units of grants together, as Redis counts the amount that is out. */
+export function outOf({ coinNanos, grants }: Parts): number {
+  return coinNanos + sumUnits(grants)
+}
+
 export function sumUnits(grants: readonly GrantPart[]): number {
   let units = 0
   for (const part of grants) units += part.units
@@ -80,11 +90,6 @@ export class PartsSum {
 
   get grants(): GrantPart[] {
     return [...this.byGrant].map(([grantId, units]) => ({ grantId, units }))
-  }
-
-  /** Nothing of any pot is in it. */
-  get isEmpty(): boolean {
-    return unitsOf(this) === 0 && this.coinNanos === 0
   }
 }
 

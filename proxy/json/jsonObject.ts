@@ -1,7 +1,7 @@
 import { withoutByteOrderMark } from '../../contract/std/jsonBody.ts'
 import { nestsDeeper } from '../../contract/std/jsonDepth.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
-import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
 import type { JsonLimits } from './limits.ts'
 
 /** The bounds of the JSON in a provider's answer, whole or in one event. */
@@ -15,7 +15,16 @@ const VALUE_BYTES_MIN = 2
 
 /** The JSON object that a provider's answer is; null for anything else, and for one that exceeds the bounds. */
 export function parseAnswer(body: Buffer, bounds: AnswerBounds): JsonObject | null {
-  return isWithin(body, bounds) ? parseJsonObject(withoutByteOrderMark(body.toString('utf8'))) : null
+  return isWithin(body, bounds) ? parseAnswerText(body.toString('utf8')) : null
+}
+
+/** The same without bounds. An error may be the only element of an array, as Gemini sends it. */
+export function parseAnswerText(body: string): JsonObject | null {
+  const text = withoutByteOrderMark(body)
+  if (!text.trimStart().startsWith('[')) return parseJsonObject(text)
+  const wrapped = parseJsonObject(`{"all":${text}}`)?.['all']
+  const first: unknown = Array.isArray(wrapped) && wrapped.length === 1 ? wrapped[0] : null
+  return isJsonObject(first) && first['error'] !== undefined ? first : null
 }
 
 /** Whether JSON of a provider has no more bytes, depth, members and elements than are read on the event loop. */

@@ -1,5 +1,5 @@
 import { answerError } from '../../contract/api/answerError.ts'
-import { parseJsonObject } from '../../contract/std/jsonObject.ts'
+import { parseAnswerText } from '../json/jsonObject.ts'
 import { AnswerBody } from './answerBody.ts'
 import { refusalOfError } from './providerErrors.ts'
 import type { Refusal } from './refusal.ts'
@@ -18,7 +18,7 @@ export class ErrorBody {
 
   /** Its meaning, once it is whole. */
   read(): Refusal {
-    const answer = parseJsonObject(this.body.take().toString('utf8'))
+    const answer = parseAnswerText(this.body.take().toString('utf8'))
     return refusalOfError(answer && answerError(answer))
   }
 }

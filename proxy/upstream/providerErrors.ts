@@ -17,7 +17,7 @@ const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
 ])
 
 /** Members of an error that may hold the status which the answer should have had. */
-const STATUSES = ['code', 'status', 'status_code']
+const STATUSES = ['code', 'status', 'status_code', 'statusCode']
 
 /**
  * The meaning of an error inside an answer of status 200: an error event of a stream, or an error for a body.

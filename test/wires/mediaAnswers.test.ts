@@ -104,6 +104,11 @@ const ROWS: readonly Row[] = [
   faulty('an error with a label of sound', 'audio/mpeg', BAD_VOICE),
   faulty('an error without a label', 'application/octet-stream', BAD_VOICE),
   faulty('an error of FastAPI', 'application/problem+json; charset=utf-8', { status: 400, detail: 'no voice' }),
+  faulty('an error in an array', 'audio/mpeg', [BAD_VOICE]),
+  { ...faulty('an error after a line', 'audio/mpeg', BAD_VOICE), answer: `\n ${json(BAD_VOICE)}` },
+  faulty('the parameters at fault, as MiniMax says it', 'application/json', {
+    base_resp: { status_code: 2013, status_msg: 'invalid params' },
+  }),
   speech('JSON that is no error', json({ audio: 'AAAA' }), undefined, 'application/json'),
   speech('half an error', '{"error":', undefined, 'audio/mpeg'),
   speech('a long error', json({ error: { message: 'x'.repeat(70_000) } }), undefined, 'audio/mpeg'),

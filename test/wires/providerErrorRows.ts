@@ -15,14 +15,16 @@ export interface Row {
   readonly isFinal?: true
 }
 
-const openai = (message: string, more: object = {}) => ({ error: { message, type: 'invalid_request_error', ...more } })
+export const openai = (message: string, more: object = {}) => ({
+  error: { message, type: 'invalid_request_error', ...more },
+})
 const ECHO = (bytes: number) => ({ ...openai('tool_choice is not valid here'), input: 'z'.repeat(bytes) })
-const OURS = { code: 'upstream_unavailable', rests: true } as const
-const THEIRS = { code: 'upstream_rejected', isFinal: true } as const
+export const OURS = { code: 'upstream_unavailable', rests: true } as const
+export const THEIRS = { code: 'upstream_rejected', isFinal: true } as const
 const LONG = 'x'.repeat(70_000)
 
-/** The table. */
-export const ROWS: readonly Row[] = [
+/** The table; `providerFaultRows.ts` has more. */
+export const ERROR_ROWS: readonly Row[] = [
   // No money.
   {
     name: 'insufficient_quota at 429',

@@ -9,7 +9,10 @@ import { chat, chatStream, completion, type ErrorBody } from '../support/clients
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
-import { ROWS, type Row } from './providerErrorRows.ts'
+import { ERROR_ROWS, type Row } from './providerErrorRows.ts'
+import { FAULT_ROWS } from './providerFaultRows.ts'
+
+const ROWS = [...ERROR_ROWS, ...FAULT_ROWS]
 
 const modelOf = ({ name }: Row): string => name.replaceAll(/[^a-zA-Z0-9]+/g, '-')
 

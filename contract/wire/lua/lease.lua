@@ -159,5 +159,5 @@ for i = 0, count - 1 do
   if tonumber(ARGV[pa]) == i then p, pa = p + 1, pa + PLATFORM_ARGS end
   for j = 1, ITEM_RESULTS do reply[#reply + 1] = results[j] end
 end
-writeOwner(KEYS[2], 'op', ARGV[2])
+writeOwner(KEYS[2], { 'op', ARGV[2] })
 return reply

@@ -34,5 +34,5 @@ local function report(k, a)
 end
 
 for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do report(4 + i * ITEM_KEYS, 4 + i * ITEM_ARGS) end
-writeOwner(KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])
+writeOwner(KEYS[2], { 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1] })
 return { OK, nowMs, epoch or '' }

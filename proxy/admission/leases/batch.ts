@@ -1,8 +1,9 @@
 import { coinPartText } from '../../../contract/wire/coinPart.ts'
-import { accountKeys } from '../../../contract/wire/redisKeys.ts'
+import { accountKeys, keyCountersKey } from '../../../contract/wire/redisKeys.ts'
 import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
+import { chargesField } from '../../../contract/wire/unsettled.ts'
 import type { EndingRecord, LeaseName } from '../journal/records.ts'
-import { grantsText, type Parts, PartsSum } from '../parts.ts'
+import { grantsText, isNothing, type Parts, PartsSum } from '../parts.ts'
 import { count, flag, message, text } from '../protoText.ts'
 import type { LeaseIdentity } from './leaseName.ts'
 
@@ -40,11 +41,58 @@ interface LeaseSums {
   permits: string
 }
 
-/** Keys and arguments of deliver.lua after those of the shard and the call: the sums by lease. */
+/**
+ * The charges of a lease that Redis has without having settled them, with these; null where they are to be settled now.
+ * @param field of the lease
+ */
+export type Unsettled = (field: string, charged: Parts) => Parts | null
+
+export interface DeliverArguments {
+  readonly keys: ScriptKey[]
+  readonly args: ScriptArgument[]
+  /** The fields of the leases whose charges are not settled now. */
+  readonly unsettled: ReadonlySet<string>
+}
+
+const SETTLED: Unsettled = () => null
+
+/** Keys and arguments of deliver.lua after those of the shard and the call, but for the last one: the sums by lease. */
 export function deliverArguments(
   endings: readonly LeasedEnding[],
   given: readonly GivenBack[],
-): { keys: ScriptKey[]; args: ScriptArgument[] } {
+  unsettledWith: Unsettled = SETTLED,
+): DeliverArguments {
+  const sums = sumsOf(endings, given)
+  const returning = new Set(given.filter(({ parts }) => !isNothing(parts)).map(({ lease }) => lease.field))
+  const keys: ScriptKey[] = []
+  const args: ScriptArgument[] = []
+  const rates: LeaseSums[] = []
+  const unsettled = new Map<string, Parts>()
+  for (const one of sums) {
+    const { lease, charged, back, permits } = one
+    const { shard, accountId, field, keyId } = lease
+    const all = returning.has(field) ? null : unsettledWith(field, charged)
+    if (all !== null) {
+      unsettled.set(field, all)
+      if (permits !== '') rates.push(one)
+      continue
+    }
+    keys.push(accountKeys(shard, accountId, keyId))
+    args.push(field, accountId, lease.keys)
+    args.push(coinPartText(charged), grantsText(charged.grants), coinPartText(back), grantsText(back.grants), permits)
+  }
+  args.unshift(sums.length - unsettled.size, rates.length)
+  for (const { lease, permits } of rates) {
+    keys.push(keyCountersKey(lease.shard, lease.keyId))
+    args.push(lease.field, permits)
+  }
+  for (const [field, all] of unsettled) {
+    if (!isNothing(all)) args.push(chargesField(field), `${coinPartText(all)}|${grantsText(all.grants)}`)
+  }
+  return { keys, args, unsettled: new Set(unsettled.keys()) }
+}
+
+function sumsOf(endings: readonly LeasedEnding[], given: readonly GivenBack[]): LeaseSums[] {
   const sums = new Map<string, LeaseSums>()
   const of = (lease: LeaseIdentity): LeaseSums => {
     const known = sums.get(lease.field)
@@ -59,13 +107,5 @@ export function deliverArguments(
     own.back.add(parts)
     own.permits = permits
   }
-  const keys: ScriptKey[] = []
-  const args: ScriptArgument[] = [sums.size]
-  for (const { lease, charged, back, permits } of sums.values()) {
-    const { shard, accountId, field, keyId } = lease
-    keys.push(accountKeys(shard, accountId, keyId))
-    args.push(field, accountId, lease.keys)
-    args.push(coinPartText(charged), grantsText(charged.grants), coinPartText(back), grantsText(back.grants), permits)
-  }
-  return { keys, args }
+  return [...sums.values()]
 }

@@ -1,7 +1,17 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { leaseText } from '../journal/records.ts'
-import { coinParts, type GrantPart, NO_GRANTS, type Parts, sumUnits } from '../parts.ts'
+import {
+  coinParts,
+  type GrantPart,
+  isNothing,
+  NO_GRANTS,
+  NO_PARTS,
+  outOf,
+  type Parts,
+  PartsSum,
+  sumUnits,
+} from '../parts.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
 import { HOUR_MS, keyIdOf, type LeaseIdentity, type LeaseOrigin, leaseField } from './leaseName.ts'
 
@@ -47,6 +57,8 @@ export class Lease implements HeldFrom {
   private givenUpNanos = 0
   private givenUpCoinUnits = 0
   private readonly givenUpGrants = new Map<string, number>()
+  /** Charges that Redis has got and will take off with a later delivery. */
+  private unsettled = new PartsSum()
   private readonly due: Set<Lease> | undefined
 
   /** @param due where it puts itself when it has something for the next delivery */
@@ -117,6 +129,31 @@ export class Lease implements HeldFrom {
     this.outCoinUnits = 0
     this.freeCoinUnits = 0
     this.givenUpCoinUnits = 0
+  }
+
+  /**
+   * The charges that Redis has without having settled them, with these: null where they are to be settled now, so that at most
+   * half of the amount that Redis counts as out is charged, and a lease that ends is settled.
+   */
+  unsettledWith(charged: Parts): Parts | null {
+    const { outNanos, outGrantUnits, unsettled } = this
+    const all = new PartsSum()
+    all.add(unsettled)
+    all.add(charged)
+    if (isNothing(charged)) return all
+    if (charged.coinNanos > 0 && charged.coinNanos >= outNanos) return null
+    return outOf(all) <= outNanos + outGrantUnits - outOf(charged) ? all : null
+  }
+
+  /** Redis has got a charge that it will settle later. */
+  leaveUnsettled(charged: Parts): void {
+    this.unsettled.add(charged)
+    this.takenOff(charged)
+  }
+
+  /** Redis has settled all charges of the lease. */
+  settled(): void {
+    this.unsettled = new PartsSum()
   }
 
   /** Units that may be held now, at this price of a coin. */
@@ -221,10 +258,13 @@ export class Lease implements HeldFrom {
 
   /**
    * After calls whose answers were lost: gives up every amount that Redis has out beyond those that are accounted for.
-   * @param out the amounts that Redis has out
+   * @param out the amounts that Redis has out, without unsettled charges
    * @param used the amounts that are held, or charged and not delivered
+   * @param unsettled the charges that Redis has not settled
    */
-  reconcile(out: Parts, used: Parts): void {
+  reconcile(out: Parts, used: Parts, unsettled: Parts = NO_PARTS): void {
+    this.settled()
+    this.unsettled.add(unsettled)
     this.outNanos = out.coinNanos
     this.outCoinUnits = out.coinUnits
     this.outGrantUnits = sumUnits(out.grants)

@@ -1,5 +1,5 @@
-import { NO_PARTS, type Parts, PartsSum } from '../parts.ts'
-import type { GivenBack, LeasedEnding } from './batch.ts'
+import { isNothing, NO_PARTS, type Parts, PartsSum } from '../parts.ts'
+import type { GivenBack, LeasedEnding, Unsettled } from './batch.ts'
 import { Lease } from './lease.ts'
 import { type LeaseIdentity, leaseField } from './leaseName.ts'
 import type { OpenHold } from './openHold.ts'
@@ -74,18 +74,32 @@ export class LeaseTable {
     for (const { lease, parts } of given) this.leases.get(lease.field)?.giveUpAgain(parts)
   }
 
+  /** As `Lease.unsettledWith`; null for a lease that is not in the table. @param field of the lease */
+  readonly unsettledWith: Unsettled = (field, charged) => this.leases.get(field)?.unsettledWith(charged) ?? null
+
+  /** Redis has taken a delivery. @param unsettled the fields of the leases whose charges it has not settled */
+  delivered(endings: readonly LeasedEnding[], given: readonly GivenBack[], unsettled: ReadonlySet<string>): void {
+    for (const { lease, charged } of endings) {
+      if (unsettled.has(lease.field)) this.leases.get(lease.field)?.leaveUnsettled(charged)
+      else this.settled(lease.field, charged)
+    }
+    for (const { lease, parts } of given) if (!unsettled.has(lease.field)) this.settled(lease.field, parts)
+  }
+
   /** Redis has taken this off a lease. */
-  takenOff(field: string, parts: Parts): void {
+  private settled(field: string, parts: Parts): void {
     const lease = this.leases.get(field)
     if (lease === undefined) return
     lease.takenOff(parts)
+    lease.settled()
     if (!lease.isOut) this.leases.delete(field)
   }
 
   /** Reconciles the leases with Redis, after calls whose answers were lost. */
   reconcile(out: readonly LeasedParts[], used: UsedParts): void {
-    for (const { origin, field, parts } of out) {
-      this.of(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
+    for (const { origin, field, parts, unsettled } of out) {
+      const lease = this.of(origin.accountId, origin.keys, origin.hour)
+      lease.reconcile(parts, used.get(field)?.parts ?? NO_PARTS, unsettled)
     }
     const known = new Set(out.map(({ field }) => field))
     for (const lease of this.leases.values()) if (!known.has(lease.field)) lease.reconcile(NO_PARTS, NO_PARTS)
@@ -114,6 +128,6 @@ export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEndi
   }
   for (const { lease, held } of open) add(lease.name, held.parts)
   for (const { lease, charged } of endings) add(lease, charged)
-  for (const [field, { parts }] of sums) if (parts.isEmpty) sums.delete(field)
+  for (const [field, { parts }] of sums) if (isNothing(parts)) sums.delete(field)
   return sums
 }

@@ -2,8 +2,9 @@ import { coinPartText, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { parseLeaseText } from '../../../contract/wire/countedText.ts'
 import { accountKeys, epochKey, leasesKey, ledgerStream, loadGuardKey } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
+import { chargesField, parseCharges, withoutCharges } from '../../../contract/wire/unsettled.ts'
 import { grantsText, type Parts, parseSplit } from '../parts.ts'
-import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from './batch.ts'
+import { batchText, deliverArguments, type GivenBack, type LeasedEnding, type Unsettled } from './batch.ts'
 import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import { hourOf, keyIdOf, type LeaseOrigin } from './leaseName.ts'
@@ -15,6 +16,8 @@ export interface LeasedParts {
   readonly origin: LeaseOrigin
   readonly field: string
   readonly parts: Parts
+  /** Charges that Redis has not settled; `parts` is without them. */
+  readonly unsettled?: Parts
 }
 
 /** The permits that a key's rate has left once those of its lease were taken. */
@@ -28,6 +31,13 @@ interface Taken {
   readonly code: typeof LeaseCode.OK
   /** On Redis's clock. */
   readonly nowMs: number
+}
+
+/** Redis has taken a delivery. */
+interface Delivered extends Taken {
+  readonly permitsLeft: readonly PermitsLeft[]
+  /** The fields of the leases whose charges it has not settled. */
+  readonly unsettled: ReadonlySet<string>
 }
 
 /** Why a call was not taken; it did nothing. */
@@ -73,14 +83,15 @@ export class ShardCalls {
   async deliver(
     endings: readonly LeasedEnding[],
     given: readonly GivenBack[],
-  ): Promise<(Taken & { readonly permitsLeft: readonly PermitsLeft[] }) | NotTaken> {
-    const { keys, args } = deliverArguments(endings, given)
+    unsettledWith?: Unsettled,
+  ): Promise<Delivered | NotTaken> {
+    const { keys, args, unsettled } = deliverArguments(endings, given, unsettledWith)
     const batch = endings.length === 0 ? '' : Buffer.from(batchText(this.context.owner, endings), 'latin1')
     const range = [endings[0]?.seq ?? 0, endings.at(-1)?.seq ?? 0]
     args.push(this.context.limits.rememberResultMinutes)
     const reply = await this.call('deliver', [...this.fixed, ...keys], [...range, batch, ...args])
     if (!isTaken(reply)) return this.notTaken(reply[0], reply[3])
-    return { code: reply[0], nowMs: reply[1], permitsLeft: permitsLeftIn(String(reply[4])) }
+    return { code: reply[0], nowMs: reply[1], permitsLeft: permitsLeftIn(String(reply[4])), unsettled }
   }
 
   /**
@@ -132,15 +143,18 @@ export class ShardCalls {
   }
 
   private leasesIn(fields: readonly unknown[]): LeasedParts[] {
+    const texts = new Map<string, string>()
+    for (let i = 0; i + 1 < fields.length; i += 2) texts.set(String(fields[i]), String(fields[i + 1]))
     const leases: LeasedParts[] = []
-    for (let i = 0; i + 1 < fields.length; i += 2) {
-      const field = String(fields[i])
+    for (const [field, text] of texts) {
       if (!field.startsWith('L:') || isSingle(field)) continue
-      const lease = parseLeaseText(String(fields[i + 1]))
-      if (lease === undefined) throw new Error(`a lease of Redis has an unknown form: ${String(fields[i + 1])}`)
+      const lease = parseLeaseText(text)
+      if (lease === undefined) throw new Error(`a lease of Redis has an unknown form: ${text}`)
       const { accountId, keys, coin } = lease
-      const parts = { ...parseCoinPart(coin), grants: parseSplit(lease.parts).grants }
-      leases.push({ origin: { shard: this.shard, accountId, keys, hour: hourOf(field) }, field, parts })
+      const out = { ...parseCoinPart(coin), grants: parseSplit(lease.parts).grants }
+      const unsettled = parseCharges(texts.get(chargesField(field)))
+      const origin = { shard: this.shard, accountId, keys, hour: hourOf(field) }
+      leases.push({ origin, field, parts: withoutCharges(out, unsettled), unsettled })
     }
     return leases
   }

@@ -205,7 +205,7 @@ export class ShardLeases implements KeyShard<KeyLeases> {
     const permitsOf = (keyId: string): string => this.keys.find(keyId)?.takePermits(nowMs) ?? ''
     const given = this.leases.takeGivenUp(this.context.limits.leaseDeliverBatchMax, permitsOf)
     if (endings.length === 0 && given.length === 0) return false
-    const done = await this.calls.deliver(endings, given)
+    const done = await this.calls.deliver(endings, given, this.leases.unsettledWith)
     if (done.code !== LeaseCode.OK) {
       this.isDue = true
       this.leases.giveUpAgain(given)
@@ -213,8 +213,7 @@ export class ShardLeases implements KeyShard<KeyLeases> {
       this.restsUntilMs = performance.now() + this.context.limits.settleRetryMs
       return this.wanting.size > 0
     }
-    for (const { lease, charged } of endings) this.leases.takenOff(lease.field, charged)
-    for (const { lease, parts } of given) this.leases.takenOff(lease.field, parts)
+    this.leases.delivered(endings, given, done.unsettled)
     for (const { keyId, count } of done.permitsLeft) this.keys.find(keyId)?.permits.add(0, count)
     this.endings.delivered(endings.length)
     if (this.endings.length > 0 || this.leases.isDue) this.isDue = true

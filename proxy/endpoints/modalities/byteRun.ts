@@ -9,8 +9,8 @@ const NOTHING = Buffer.alloc(0)
 const MEDIA_TYPE =
   /^(?:audio\/[a-z0-9.+-]{1,64}|application\/(?:octet-stream|ogg|x-wav|x-mpegurl)|binary\/octet-stream|video\/mp4)(?:\s*[;,].*)?$/i
 const JSON_ANSWER = /^application\/(?:[a-z0-9.-]{1,64}\+)?json\b/i
-/** The first byte of JSON, and of no container of sound. */
-const OPEN_OBJECT = 123
+/** The first bytes of JSON, and of no container of sound. */
+const JSON_STARTS: ReadonlySet<number | undefined> = new Set([...'{[ \n\r\t'].map((start) => start.charCodeAt(0)))
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
 
 /**
@@ -95,7 +95,7 @@ export class ByteRun extends RelayedRun<BytePlan> {
 
   /** @returns whether the client gets these bytes */
   private begin(bytes: Buffer): boolean {
-    if (bytes[0] === OPEN_OBJECT && !this.plan.samples) this.fault ??= new ErrorBody()
+    if (JSON_STARTS.has(bytes[0]) && !this.plan.samples) this.fault ??= new ErrorBody()
     if (this.fault !== undefined) {
       if (!this.fault.add(bytes)) this.call.reject(refusalOfError(null))
       return false

@@ -1,3 +1,4 @@
+import { answerError } from '../../../contract/api/answerError.ts'
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
@@ -13,6 +14,7 @@ import {
   type VideoOrder,
 } from '../../dialects/openai/openaiVideos.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
@@ -113,7 +115,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     const video = readUpstreamVideo(bytes, this.run.services.limits)
     const { route } = this.call
     if (video === null || route === null) {
-      this.call.reject(refusalOfError(null))
+      this.call.reject(refusalOfError(answerError(parseAnswer(bytes, this.run.services.limits) ?? {})))
       return
     }
     this.call.commit()

@@ -11,8 +11,18 @@ import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { epochKey, leasesKey } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, LeaseCode, type Script } from '../../../contract/wire/scripts.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
-import { LeaseOwner, NO_CAPS, type Pots } from '../../support/parts/leaseOwner.ts'
+import { type LeaseChange, LeaseOwner, NO_CAPS } from '../../support/parts/leaseOwner.ts'
 import { accountState, endingOf, openShards, plainAccount, spentBy } from '../../support/parts/leaseState.ts'
+import {
+  addLease,
+  addSpent,
+  addTo,
+  potsOf,
+  shareOf,
+  sumOf,
+  type Units,
+  unsettledUnits,
+} from '../../support/parts/leaseUnits.ts'
 import { TestProxy } from '../../support/parts/ledger.ts'
 import { itemOf } from '../../support/present.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
@@ -45,6 +55,8 @@ const LEASE_STEPS = [
   'lease',
   'deliver',
   'deliver',
+  'leave',
+  'leave',
   'late',
   'sync',
   'stale',
@@ -72,32 +84,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   share: fc.nat(100),
 })
 
-type Units = Record<string, number>
-const sumOf = (units: Units): number => Object.values(units).reduce((sum, part) => sum + part, 0)
-const potsOf = ({ coin = 0, ...grants }: Units): Pots => ({ coin, grants })
-const shareOf = (units: Units, percent: number): Units =>
-  Object.fromEntries(Object.entries(units).map(([pot, part]) => [pot, Math.floor((part * percent) / 100)]))
-
-/** Adds what leases say is out, by account and pot and by key. */
-function addLease(text: string, byPot: Map<string, Units>, byKey: Map<string, number>): void {
-  const { accountId, keys, coin, parts } = parseLeaseText(text) ?? assert.fail(text)
-  const pots: Units = { coin: Number(coin) }
-  for (const part of parts.split(',').filter((some) => some !== '')) {
-    const [id = '', units] = part.split('=')
-    pots[id] = Number(units)
-  }
-  addTo(byPot, accountId, pots)
-  for (const keyId of keys.split('/')) addSpent(byKey, keyId, sumOf(pots))
-}
-
-function addTo(byPot: Map<string, Units>, accountId: string, pots: Units): void {
-  const sums = byPot.get(accountId) ?? {}
-  for (const [pot, units] of Object.entries(pots)) sums[pot] = (sums[pot] ?? 0) + units
-  byPot.set(accountId, sums)
-}
-
-const addSpent = (byKey: Map<string, number>, keyId: string, units: number): void =>
-  void byKey.set(keyId, (byKey.get(keyId) ?? 0) + units)
+/** A lease by its account and its keys. */
+type Named = Pick<LeaseChange, 'accountId' | 'platformKeyId'> & { readonly keyId: string }
 
 class Run {
   private readonly owners: LeaseOwner[]
@@ -149,6 +137,8 @@ class Run {
       case 'deliver':
       case 'late':
         return this.deliver(owner, named, next)
+      case 'leave':
+        return this.leave(owner, named, next)
       case 'sync':
         return void (await owner.sync(SHARD))
       case 'report':
@@ -165,11 +155,7 @@ class Run {
   }
 
   /** Charges a share of what is out and returns half of the rest; a late one charges as if nothing had been given up. */
-  private async deliver(
-    owner: LeaseOwner,
-    named: { accountId: string; keyId: string; platformKeyId?: string },
-    { kind, share, units }: Step,
-  ): Promise<void> {
+  private async deliver(owner: LeaseOwner, named: Named, { kind, share, units }: Step): Promise<void> {
     const text = (await owner.leases(SHARD))[await owner.fieldNow(named)] ?? ''
     const byPot = new Map<string, Units>()
     if (text !== '') addLease(text, byPot, new Map())
@@ -179,7 +165,29 @@ class Run {
     const endings = sumOf(charged) > 0 ? [endingOf(named.accountId, sumOf(charged))] : []
     const change = { ...named, charged: potsOf(charged), returned: potsOf(returned) }
     const { code } = await owner.deliver(SHARD, endings, [change])
-    if (code !== LeaseCode.OK) return
+    if (code === LeaseCode.OK) this.noteCharged(named, charged)
+  }
+
+  /** Charges a share of what is out, and leaves it to a later call to take it off. */
+  private async leave(owner: LeaseOwner, named: Named, { share }: Step): Promise<void> {
+    const field = await owner.fieldNow(named)
+    const text = (await owner.leases(SHARD))[field] ?? ''
+    if (text === '') return
+    const byPot = new Map<string, Units>()
+    addLease(text, byPot, new Map())
+    const before = unsettledUnits((await owner.unsettled(SHARD)).get(field))
+    const left = Object.entries(byPot.get(named.accountId) ?? {}).map(([pot, units]) => [
+      pot,
+      units - (before[pot] ?? 0),
+    ])
+    const charged = shareOf(Object.fromEntries(left) as Units, share)
+    const all = Object.fromEntries(Object.entries(charged).map(([pot, units]) => [pot, units + (before[pot] ?? 0)]))
+    const endings = sumOf(charged) > 0 ? [endingOf(named.accountId, sumOf(charged))] : []
+    const { code } = await owner.deliver(SHARD, endings, [], { unsettled: new Map([[field, potsOf(all)]]) })
+    if (code === LeaseCode.OK) this.noteCharged(named, charged)
+  }
+
+  private noteCharged(named: Named, charged: Units): void {
     addTo(this.charged, named.accountId, charged)
     for (const keyId of [named.keyId, named.platformKeyId]) {
       if (keyId !== undefined) addSpent(this.chargedBy, keyId, sumOf(charged))
@@ -242,7 +250,15 @@ class Run {
     }
     const out = new Map<string, Units>()
     for (const owner of this.owners) {
-      for (const text of Object.values(await owner.leases(SHARD))) addLease(text, out, spent)
+      const leases = await owner.leases(SHARD)
+      for (const text of Object.values(leases)) addLease(text, out, spent)
+      for (const [field, charges] of await owner.unsettled(SHARD)) {
+        const { accountId, keys } =
+          parseLeaseText(leases[field] ?? '') ?? assert.fail(`${field} is charged, and not out`)
+        const charged = unsettledUnits(charges)
+        addTo(taken, accountId, Object.fromEntries(Object.entries(charged).map(([pot, units]) => [pot, -units])))
+        for (const keyId of keys.split('/')) addSpent(spent, keyId, -sumOf(charged))
+      }
     }
     for (const accountId of this.accounts) {
       const state = await accountState(redis, accountId)

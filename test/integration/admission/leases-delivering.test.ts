@@ -2,19 +2,21 @@
 // Method: deliver.lua and syncLeases.lua on a real Redis, over accounts that no book knows.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { bySpan, WINDOW, type Window } from '../../../contract/money/windows.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   debitsKey,
+  epochKey,
   keyCountersKey,
   leasesKey,
   ledgerStream,
   shardOf,
 } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, LeaseCode } from '../../../contract/wire/scripts.ts'
+import { listLeases, outOf, unitsOf } from '../../../control/admission/leaseRecord.ts'
 import { keyOf, LeaseOwner, NO_CAPS } from '../../support/parts/leaseOwner.ts'
 import { eachWithOwner, leasedAccount } from '../../support/parts/leaseRedis.ts'
 import {
@@ -195,6 +197,56 @@ test('permits that were used on a lease that rests are taken from the rate when 
   await redis.hset(keyCountersKey(shard, keyOf(accountId)), 'tat', 1)
   assert.equal((await owed()).permitsLeft, `${field}=9`)
   assert.equal((await owner.leaseOne({ accountId, want: 20, least: 1, waiting: 20, rate })).permits, 9)
+})
+
+const LEFT = { coin: 20, grants: { grt_a: 60 } }
+
+/** An account of which 300 of coin and 100 of a grant are leased, of which `LEFT` is charged and not settled. */
+async function unsettledAccount(): Promise<{ accountId: string; shard: number; field: string }> {
+  const { accountId, shard } = await leasedAccount(redis, owner)
+  const field = await owner.fieldNow({ accountId })
+  const unsettled = new Map([[field, LEFT]])
+  const endings = [endingOf(accountId, 80, 'grt_a=60,coin=20')]
+  assert.equal((await owner.deliver(shard, endings, [], { unsettled })).code, LeaseCode.OK)
+  assert.deepEqual(await accountState(redis, accountId), { coin: 700, grants: { grt_a: 0 }, out: 400 })
+  return { accountId, shard, field }
+}
+
+describe('charges that are not settled', () => {
+  test('are taken off with the next charge and return of their lease', async () => {
+    const { accountId, shard } = await unsettledAccount()
+    const change = { accountId, charged: { coin: 5, grants: { grt_a: 10 } }, returned: { coin: 100 } }
+    await owner.deliver(shard, [endingOf(accountId, 15, 'grt_a=10,coin=5')], [change])
+    assert.deepEqual(await accountState(redis, accountId), { coin: 800, grants: { grt_a: 0 }, out: 205 })
+    assert.match(Object.values(await owner.leases(shard)).join(), /\|175\|grt_a=30$/)
+    assert.equal((await owner.unsettled(shard)).size, 0)
+    assert.deepEqual(await spentBy(redis, accountId), everywhere(300))
+  })
+
+  test('are not given back with the leases of an owner that is gone, whose endings may still follow', async () => {
+    const { accountId, shard } = await unsettledAccount()
+    const closeOwner = defineScript(redis, 'closeOwner')
+    const closed = await closeOwner([epochKey(shard), leasesKey(shard, owner.owner)], [100])
+    assert.deepEqual(closed, [0, 320])
+    assert.deepEqual(await accountState(redis, accountId), { coin: 980, grants: { grt_a: 40 }, out: 0 })
+    assert.deepEqual(await spentBy(redis, accountId), everywhere(80))
+    assert.equal((await owner.unsettled(shard)).size, 0)
+  })
+
+  test('are free of the lease that an owner reports while admission is open', async () => {
+    const { accountId, shard } = await unsettledAccount()
+    assert.equal(await owner.report(shard, [{ accountId, out: { coin: 30 } }]), LeaseCode.OK)
+    assert.deepEqual(await accountState(redis, accountId), { coin: 950, grants: { grt_a: 40 }, out: 30 })
+    assert.deepEqual(await spentBy(redis, accountId), everywhere(110))
+  })
+
+  test('are what the audit and a loading have beside the lease', async () => {
+    const { accountId, shard, field } = await unsettledAccount()
+    const key = { key: leasesKey(shard, owner.owner), shard, owner: owner.owner }
+    const [lease] = (await listLeases(redis, [key])).filter((one) => one.accountId === accountId)
+    assert.deepEqual([lease?.field, lease?.coinNanos, lease?.grants], [field, 280, [{ grantId: 'grt_a', units: 40 }]])
+    assert.deepEqual(lease && [unitsOf(lease), outOf(lease)], [320, 400])
+  })
 })
 
 test('unused permits are returned to the rate limit', async () => {

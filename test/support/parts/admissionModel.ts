@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { parseLeaseText } from '../../../contract/wire/countedText.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -17,7 +16,7 @@ import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { limits } from '../limits.ts'
 import { itemOf } from '../present.ts'
 import { type ClockScripts, shardTag } from './clockScripts.ts'
-import { addTo, sumOf, unitsIn } from './modelSums.ts'
+import { addTo, leasesIn, sumOf, unitsIn } from './modelSums.ts'
 import { type Lost, ModelWorker, type ModelWorld, type Outcome } from './modelWorker.ts'
 
 export const FUNDS = 50_000
@@ -41,6 +40,13 @@ interface Open {
   readonly hour: number
 }
 
+/** A request that waits for its hold, and the caps that its key has had meanwhile. */
+interface Waiting {
+  readonly key: number
+  readonly units: number
+  readonly caps: number[]
+}
+
 /**
  * One account with its keys and workers, whose leases are the real ones over the real scripts, and beside them what the
  * account's clients were told. Time is set by hand.
@@ -62,7 +68,7 @@ export class AdmissionModel implements ModelWorld {
   /** By `key/hour`. */
   private readonly chargedIn = new Map<string, number>()
   private readonly chargedBy = new Map<number, number>()
-  private waitingUnits = 0
+  private readonly waiting = new Set<Waiting>()
   private epoch = 0
   private isDisturbed = false
 
@@ -87,16 +93,16 @@ export class AdmissionModel implements ModelWorld {
   }
 
   take(place: number, key: number, units: number): void {
-    const worker = itemOf(this.workers, place)
-    const [capBefore, takenIn] = [this.caps[key] ?? null, this.hour]
-    this.waitingUnits += units
+    const [worker, takenIn] = [itemOf(this.workers, place), this.hour]
+    const waiting: Waiting = { key, units, caps: [this.caps[key] ?? FUNDS] }
+    this.waiting.add(waiting)
     worker.take(itemOf(this.principals, key), units, (requestId, outcome) => {
-      this.waitingUnits -= units
-      const { held, heldAtMs = 0 } = outcome
-      const hour = Math.floor(heldAtMs / HOUR_MS)
+      this.waiting.delete(waiting)
+      const { held } = outcome
+      const hour = Math.floor((outcome.heldAtMs ?? 0) / HOUR_MS)
       assert.ok(held === undefined || hour >= takenIn, 'held in an hour that is over')
-      if (held !== undefined) this.held({ requestId, worker, key, units: held, hour }, capBefore)
-      else this.refused(outcome, key, units, capBefore ?? FUNDS)
+      if (held !== undefined) this.held({ requestId, worker, key, units: held, hour }, waiting)
+      else this.refused(outcome, waiting)
     })
   }
 
@@ -144,6 +150,7 @@ export class AdmissionModel implements ModelWorld {
   change(key: number, cap: number, isTold: boolean): void {
     if (CAPS[key] === null) return
     this.caps[key] = cap
+    for (const waiting of this.waiting) if (waiting.key === key) waiting.caps.push(cap)
     this.principals[key] = this.principalOf(key)
     if (isTold) for (const worker of this.workers) worker.changed(itemOf(this.principals, key))
   }
@@ -204,7 +211,7 @@ export class AdmissionModel implements ModelWorld {
     const { coin, out, lives, leases } = await this.snapshot()
     const [undelivered, leased] = [sumOf(this.workers.map((worker) => worker.undeliveredUnits)), unitsIn(leases)]
     assert.equal(coin + leased - undelivered, FUNDS - this.chargedUnits, 'free, leased and charged')
-    assert.equal(out, leased, 'out')
+    assert.equal(out, leased + sumOf(leases.map(({ charged }) => charged)), 'out')
     assert.ok(coin >= 0, 'the balance')
     assert.ok(undelivered + unitsIn(this.open) <= leased, 'held on leases')
     for (const [key, life] of lives.entries()) {
@@ -228,22 +235,23 @@ export class AdmissionModel implements ModelWorld {
     assert.deepEqual([coin, out], [FUNDS - this.chargedUnits, 0], 'all is free at the end')
   }
 
-  private held(open: Open, cap: number | null): void {
+  private held(open: Open, { caps }: Waiting): void {
     this.open.push(open)
     const { key, hour } = open
     const held = unitsIn(this.open)
     assert.ok(held + this.chargedUnits <= FUNDS, `held ${held} and charged ${this.chargedUnits}`)
-    const most = key === KEYS - 1 ? PLATFORM_CAP : Math.max(cap ?? FUNDS, this.caps[key] ?? FUNDS)
+    const most = key === KEYS - 1 ? PLATFORM_CAP : Math.max(...caps)
     const spent = this.spentIn(key, hour)
     assert.ok(spent <= most, `key ${key} has ${spent} of ${most} in its hour`)
   }
 
   /** Nobody is refused what the account and the cap have, wherever it lies. */
-  private refused({ code }: Outcome, key: number, units: number, capBefore: number): void {
+  private refused({ code }: Outcome, { key, units, caps }: Waiting): void {
     if (this.isDisturbed || code === HoldCode.CLOSED) return
-    const free = FUNDS - this.chargedUnits - unitsIn(this.open) - this.waitingUnits
-    const cap = key === KEYS - 1 ? PLATFORM_CAP : Math.min(capBefore, this.caps[key] ?? FUNDS)
-    const left = Math.min(free, cap - this.spentIn(key, this.hour) - this.waitingUnits)
+    const waitingUnits = unitsIn([...this.waiting])
+    const free = FUNDS - this.chargedUnits - unitsIn(this.open) - waitingUnits
+    const cap = key === KEYS - 1 ? PLATFORM_CAP : Math.min(...caps)
+    const left = Math.min(free, cap - this.spentIn(key, this.hour) - waitingUnits)
     assert.ok(left < units, `refused ${units} of ${left} with code ${code}`)
   }
 
@@ -290,10 +298,6 @@ export class AdmissionModel implements ModelWorld {
     const counters = CAPS.map((_, key) => keyCountersKey(shard, this.keyId(key)))
     const owners = [...this.workers, ...this.gone].map(({ owner }) => leasesKey(shard, owner))
     const found = await this.scripts.snapshot(accountKey(shard, this.accountId), counters, owners)
-    const leases = found.leases.map((text) => {
-      const { keys, coin, hour } = parseLeaseText(text) ?? assert.fail(text)
-      return { keyId: keys.split('/')[0] ?? '', units: Number(coin), hour: Number(hour) }
-    })
-    return { ...found, leases }
+    return { ...found, leases: found.leases.flatMap(leasesIn) }
   }
 }

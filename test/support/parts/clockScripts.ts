@@ -9,11 +9,7 @@ const SNAPSHOT = `
 local count, lives, leases = tonumber(ARGV[1]), {}, {}
 for i = 1, count do lives[i] = redis.call('HGET', KEYS[1 + i], 'bs') end
 for i = count + 2, #KEYS do
-  local texts = {}
-  for _, text in ipairs(redis.call('HVALS', KEYS[i])) do
-    if string.find(text, '|', 1, true) then texts[#texts + 1] = text end
-  end
-  leases[#leases + 1] = texts
+  leases[#leases + 1] = redis.call('HGETALL', KEYS[i])
 end
 return { redis.call('HMGET', KEYS[1], 'coin', 'out'), lives, leases }
 `
@@ -22,8 +18,8 @@ interface Snapshot {
   readonly coin: number
   readonly out: number
   readonly lives: readonly number[]
-  /** Their texts. */
-  readonly leases: readonly string[]
+  /** The fields of each owner. */
+  readonly leases: readonly ReadonlyMap<string, string>[]
 }
 
 /** The hash tag of a shard. */
@@ -46,7 +42,7 @@ export class ClockScripts {
     const run = Reflect.get(this.redis, 'model_snapshot') as (...args: unknown[]) => Promise<unknown>
     const reply = await run.call(this.redis, names.length, ...names, counters.length)
     const [[coin, out], lives, texts] = reply as [[string, string], (string | null)[], string[][]]
-    return { coin: Number(coin), out: Number(out), lives: lives.map(Number), leases: texts.flat() }
+    return { coin: Number(coin), out: Number(out), lives: lives.map(Number), leases: texts.map(mapOf) }
   }
 
   of(name: (typeof NAMES)[number]): Script {
@@ -54,6 +50,12 @@ export class ClockScripts {
     if (script === undefined) throw new Error(`no script ${name}`)
     return script
   }
+}
+
+function mapOf(fields: readonly string[]): Map<string, string> {
+  const map = new Map<string, string>()
+  for (let i = 0; i + 1 < fields.length; i += 2) map.set(fields[i] ?? '', fields[i + 1] ?? '')
+  return map
 }
 
 function define(redis: Redis, name: ScriptName): Script {

@@ -15,6 +15,7 @@ import {
   shardOf,
 } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../../contract/wire/scripts.ts'
+import { chargesField, parseCharges } from '../../../contract/wire/unsettled.ts'
 import { limits } from '../limits.ts'
 
 /** Caps of a key as `capArguments` makes them. */
@@ -160,26 +161,31 @@ export class LeaseOwner {
 
   /**
    * Delivers endings and what leases of one shard no longer need.
-   * @param options `from` and `to`, the numbers of the endings, which follow the last one when absent
+   * @param options `from`, the number of the first ending, which follows the last one when absent; `unsettled`, by lease all
+   *   charges that are not settled
    */
   async deliver(
     shard: number,
     endings: readonly sluice.IEnded[],
     changes: readonly LeaseChange[] = [],
-    options: { op?: number; from?: number } = {},
+    options: { op?: number; from?: number; unsettled?: ReadonlyMap<string, Pots> } = {},
   ): Promise<CallAnswer & { readonly permitsLeft?: string }> {
-    const { op = ++this.op, from = (this.seqs.get(shard) ?? 0) + 1 } = options
+    const { op = ++this.op, from = (this.seqs.get(shard) ?? 0) + 1, unsettled = new Map<string, Pots>() } = options
     const to = from + endings.length - 1
     const batch = sluice.EndingBatch.encode({ owner: this.owner, from, endings: [...endings] }).finish()
     const keys = [epochKey(shard), leasesKey(shard, this.owner), ledgerStream(shard)]
     const numbers = endings.length === 0 ? [0, 0] : [from, to]
-    const args: (string | number | Buffer)[] = [this.epoch, op, ...numbers, Buffer.from(batch), changes.length]
+    const args: (string | number | Buffer)[] = [this.epoch, op, ...numbers, Buffer.from(batch), changes.length, 0]
     for (const change of changes) {
       keys.push(...changeKeys(shard, change))
       const { charged, returned, permits = '' } = change
       args.push(change.field ?? (await this.fieldNow(change)), change.accountId, keysText(change))
       args.push(coinText(charged), partsText(charged?.grants), coinText(returned), partsText(returned?.grants), permits)
     }
+    for (const [field, pots] of unsettled) {
+      args.push(chargesField(field), `${coinText(pots)}|${partsText(pots.grants)}`)
+    }
+    args.push(limits.rememberResultMinutes)
     const [code, , delivered, , permitsLeft] = (await this.scripts.deliver(keys, args)) as unknown[]
     if (code === 0 && endings.length > 0) this.seqs.set(shard, to)
     const answer = { code: Number(code), delivered: Number(delivered) }
@@ -212,6 +218,13 @@ export class LeaseOwner {
     }
     const [code] = (await this.scripts.reportLeases(keys, args)) as number[]
     return Number(code)
+  }
+
+  /** The charges that are not settled in a shard, by the name of their lease. */
+  async unsettled(shard: number): Promise<Map<string, ReturnType<typeof parseCharges>>> {
+    const fields = Object.entries(await this.redis.hgetall(leasesKey(shard, this.owner)))
+    const charges = fields.filter(([name]) => name.startsWith('C:'))
+    return new Map(charges.map(([name, text]) => [`L${name.slice(1)}`, parseCharges(text)]))
   }
 
   /** The texts of the leases in a shard, by name. */

@@ -57,5 +57,27 @@ test('charges and returns are summed by lease', () => {
   assert.equal(keys.length, 2)
   const first = ['L:key_1:5', 'acc_1', 'key_1/key_0', '9', 'g=3', '7', 'h=8', '2,1000']
   const second = ['L:key_2:5', 'acc_1', 'key_2/key_0', '6', '', '0', '', '']
-  assert.deepEqual(args, [2, ...first, ...second])
+  assert.deepEqual(args, [2, 0, ...first, ...second])
+})
+
+test('charges that Redis settles later are one text a lease, after all that are settled', () => {
+  const free = lease('key_4')
+  const charges = new Map([
+    ['L:key_1:5', { ...coin(40), grants: [] }],
+    ['L:key_2:5', { ...coin(36), grants: [{ grantId: 'g', units: 7 }] }],
+    ['L:key_4:5', NO_PARTS],
+  ])
+  const { keys, args, unsettled } = deliverArguments(
+    [
+      ending(1, { charged: { ...coin(4), grants: [] } }),
+      ending(2, { lease: lease('key_2'), charged: { ...coin(6), grants: [] } }),
+      ending(3, { lease: free, charged: NO_PARTS }),
+    ],
+    [{ lease: lease('key_1'), parts: NO_PARTS, permits: '-1,1000,5' }],
+    (field) => charges.get(field) ?? assert.fail(field),
+  )
+  assert.equal(keys.length, 1)
+  const permits = ['L:key_1:5', '-1,1000,5']
+  assert.deepEqual(args, [0, 1, ...permits, 'C:key_1:5', '40|', 'C:key_2:5', '36|g=7'])
+  assert.deepEqual([...unsettled], ['L:key_1:5', 'L:key_2:5', 'L:key_4:5'])
 })

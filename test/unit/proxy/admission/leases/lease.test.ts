@@ -95,6 +95,36 @@ test('after a lost response all unused leased units are released', () => {
   assert.deepEqual(lease.takeGivenUp(), { ...coin(21), grants: [{ grantId: 'g', units: 3 }] })
 })
 
+test('a charge is settled later while at most half of what Redis counts as out is charged', () => {
+  const lease = newLease(100, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 40 }])
+  const charge = (units: number, granted = 0) => ({ ...coin(units), grants: [{ grantId: 'g', units: granted }] })
+  const left = lease.unsettledWith(charge(50, 20))
+  assert.deepEqual([left?.coinUnits, left?.coinNanos, left?.grants], [50, 50, [{ grantId: 'g', units: 20 }]])
+  assert.equal(lease.unsettledWith(charge(51, 20)), null)
+  lease.leaveUnsettled(charge(50, 20))
+  assert.equal(lease.outUnits, 70)
+  assert.equal(lease.unsettledWith(charge(1)), null)
+  // An ending that costs nothing changes nothing.
+  assert.equal(lease.unsettledWith(charge(0))?.coinUnits, 50)
+  lease.settled()
+  assert.equal(lease.unsettledWith(charge(1))?.coinUnits, 1)
+})
+
+test('the last coin of a lease is settled with its charge, since no units are counted without coin', () => {
+  const lease = newLease(10, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 100 }])
+  assert.equal(lease.unsettledWith({ ...coin(10), grants: [] }), null)
+  assert.equal(lease.unsettledWith({ ...coin(9), grants: [] })?.coinUnits, 9)
+})
+
+test('after a lost response the charges that are not settled are those of Redis', () => {
+  const lease = newLease(100)
+  lease.leaveUnsettled({ ...coin(10), grants: [] })
+  lease.reconcile({ ...coin(60), grants: [] }, { ...coin(4), grants: [] }, { ...coin(30), grants: [] })
+  assert.equal(lease.unsettledWith({ ...coin(1), grants: [] })?.coinUnits, 31)
+  lease.voidFree({ ...coin(4), grants: [] })
+  assert.equal(lease.unsettledWith({ ...coin(1), grants: [] })?.coinUnits, 1)
+})
+
 test('a request takes the least coin from a lease that covers its hold, at its own price', () => {
   const [half, double] = [UNITS_PER_USD / 2, UNITS_PER_USD * 2]
   const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1', hour: HOUR })

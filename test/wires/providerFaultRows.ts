@@ -1,0 +1,145 @@
+// Errors whose status does not say whose fault they are, as providers send them.
+import { OURS, openai, type Row, THEIRS } from './providerErrorRows.ts'
+
+/** The table. */
+export const FAULT_ROWS: readonly Row[] = [
+  {
+    name: 'tokens by the minute, in words of a prompt that is too long',
+    status: 429,
+    body: { message: 'Too many tokens, please wait before trying again.' },
+    code: 'rate_limited',
+  },
+  {
+    name: 'tokens by the day',
+    status: 429,
+    body: { message: 'Too many tokens per day, please wait before trying again.' },
+    code: 'rate_limited',
+  },
+  {
+    name: 'a quota by the minute, in a sentence',
+    status: 429,
+    body: { error: { code: 429, message: 'You exceeded your current quota. Please retry in 7.2s.' } },
+    code: 'rate_limited',
+    retryAfter: 8,
+  },
+  // The account or the route, with the status of a bad request.
+  {
+    name: 'a limit of usage at 400',
+    status: 400,
+    body: {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'You have reached your specified API usage limits SECRET.' },
+    },
+    code: 'upstream_unavailable',
+  },
+  {
+    name: 'a restricted organization',
+    status: 400,
+    body: openai('SECRET', { code: 'organization_restricted' }),
+    ...OURS,
+  },
+  { name: 'a budget that is spent', status: 400, body: openai('SECRET', { type: 'budget_exceeded' }), ...OURS },
+  { name: 'no money at Zhipu', status: 429, body: { error: { code: '1113', message: '余额不足 SECRET' } }, ...OURS },
+  {
+    name: 'no money at MiniMax',
+    status: 200,
+    body: { base_resp: { status_code: 1008, status_msg: 'SECRET' } },
+    ...OURS,
+  },
+  ...(
+    [
+      ['a model that is gone', openai('The model m SECRET has been decommissioned', { code: 'model_decommissioned' })],
+      ['terms that nobody has accepted', openai('SECRET', { code: 'model_terms_required' })],
+      [
+        'a model that Mistral does not have',
+        { object: 'error', message: 'Invalid model: SECRET', type: 'invalid_model' },
+      ],
+      [
+        'a model that xAI does not have',
+        { code: 'Client specified an invalid argument', error: 'Model not found: SECRET' },
+      ],
+      ['a model that Bedrock does not have', { message: 'The provided model identifier is invalid. SECRET' }],
+      [
+        'an organization that is not verified',
+        openai('Your organization must be verified to stream this model. SECRET'),
+      ],
+      ['a country that is not served', [{ error: { code: 400, message: 'User location is not supported SECRET' } }]],
+      ['a function out of order', { detail: 'Function SECRET: DEGRADED function cannot be invoked' }],
+    ] as const
+  ).map(([name, body]): Row => ({ name, status: 400, body, code: 'upstream_unavailable' })),
+  {
+    name: 'a request that the provider cancelled',
+    status: 499,
+    body: [{ error: { code: 499, message: 'The operation was cancelled.', status: 'CANCELLED' } }],
+    code: 'upstream_unavailable',
+  },
+  {
+    name: 'a method that is not allowed',
+    status: 405,
+    body: { detail: 'Method Not Allowed' },
+    code: 'upstream_unavailable',
+  },
+  // The request.
+  {
+    name: 'moderation at 403',
+    status: 403,
+    body: { error: { code: 403, message: 'Your input was flagged', metadata: { reasons: ['violence'] } } },
+    shown: /input was flagged/,
+    ...THEIRS,
+  },
+  {
+    name: 'guidelines at 403',
+    status: 403,
+    body: { code: 'The caller does not have permission', error: 'Content violates usage guidelines. Failed check: X' },
+    shown: /violates usage guidelines/,
+    ...THEIRS,
+  },
+  {
+    name: 'a bad request at MiniMax',
+    status: 200,
+    body: { base_resp: { status_code: 2013, status_msg: 'no x' } },
+    shown: /no x/,
+    ...THEIRS,
+  },
+  {
+    name: 'an array of one error at 200',
+    status: 200,
+    body: [{ error: { code: 400, message: 'no x' } }],
+    shown: /no x/,
+    ...THEIRS,
+  },
+  {
+    name: 'a status as a text',
+    status: 200,
+    body: { status: 'error', code: '400', message: 'no x' },
+    shown: /no x/,
+    ...THEIRS,
+  },
+  { name: 'a status in camel case', status: 200, body: { statusCode: 400, message: 'no x' }, shown: /no x/, ...THEIRS },
+  ...(
+    [
+      ['Zhipu', { error: { code: '1261', message: 'Prompt exceeds max length' } }],
+      ['DashScope', openai('Range of input length should be [1, 129024]')],
+      ['Moonshot', openai('Your request exceeded model token limit: 131072')],
+      ['vLLM', openai('The prompt is longer than the maximum model length of 4096')],
+      [
+        'OpenRouter',
+        {
+          error: {
+            code: 400,
+            message: 'Provider returned error',
+            metadata: { raw: JSON.stringify(openai('prompt is too long')) },
+          },
+        },
+      ],
+    ] as const
+  ).map(
+    ([name, body]): Row => ({
+      name: `a full context at ${name}`,
+      status: 400,
+      body,
+      code: 'context_length_exceeded',
+      isFinal: true,
+    }),
+  ),
+]
