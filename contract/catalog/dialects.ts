@@ -20,6 +20,8 @@ interface DialectRow {
   readonly countsTokens: boolean
   /** Its requests say how much to think in members of the format itself. */
   readonly thinking: boolean
+  /** Options of a chat that its requests have no member for. */
+  readonly lacks: readonly string[]
   /** The most tokens of the prompt that its providers put before a request with tools. */
   readonly toolPromptTokens: number
 }
@@ -50,6 +52,7 @@ export const DIALECT = {
     batches: true,
     countsTokens: false,
     thinking: false,
+    lacks: [],
     toolPromptTokens: 0,
   },
   // A version of our own choice, whatever version a client names.
@@ -65,6 +68,16 @@ export const DIALECT = {
     batches: false,
     countsTokens: true,
     thinking: true,
+    lacks: [
+      'seed',
+      'logit_bias',
+      'logprobs',
+      'top_logprobs',
+      'frequency_penalty',
+      'presence_penalty',
+      'verbosity',
+      'prompt_cache_key',
+    ],
     // The most that Anthropic states, rounded up.
     toolPromptTokens: 600,
   },

@@ -41,12 +41,6 @@ const ROWS: readonly {
     thinks: true,
   },
   {
-    title: 'a turn of such thinking alone',
-    sent: [asked, assistant(foreign), HELLO],
-    shown: [asked, HELLO],
-    thinks: true,
-  },
-  {
     title: 'thinking of both',
     sent: [asked, assistant(own, text('a')), HELLO, assistant(foreign, text('b')), HELLO],
     shown: [asked, assistant(text('a')), HELLO, assistant(text('b')), HELLO],

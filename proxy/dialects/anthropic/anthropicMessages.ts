@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
-import { sentName } from '../shared/clientTools.ts'
+import { calledName } from '../shared/clientTools.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
+import { leftOut } from '../shared/leftOut.ts'
 import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
 import type { PlacedThought } from '../shared/thought.ts'
 
@@ -26,7 +27,6 @@ interface Turn extends JsonObject {
 export const NOTHING_SAID = '...'
 const NOT_BLANK = /\S/
 /** The names of tools that this format takes. */
-const NAME = /^[A-Za-z0-9_-]{1,128}$/
 /** Characters that tool call ids of this format cannot have. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
@@ -98,7 +98,14 @@ function blocksOf(message: JsonObject, thoughts: readonly PlacedThought[]): Json
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as JsonObject[]) : []
   const before = (place: number | null): JsonObject[] =>
     thoughts.filter(({ beforeCall }) => beforeCall === place).map(({ thought }) => ({ ...thought }))
-  return [...before(null), ...contentBlocks(content), ...calls.flatMap((call, i) => [...before(i), toolUse(call)])]
+  const said = message['role'] === 'user' ? contentBlocks(content) : contentBlocks(content).map(sayable)
+  if (typeof message['refusal'] === 'string') said.push(...contentBlocks(message['refusal']))
+  return [...before(null), ...said, ...calls.flatMap((call, i) => [...before(i), toolUse(call)])]
+}
+
+/** The format takes images and documents from users alone. */
+function sayable(block: JsonObject): JsonObject {
+  return block['type'] === 'text' ? block : { type: 'text', text: leftOut(block['type']) }
 }
 
 function contentBlocks(content: unknown): JsonObject[] {
@@ -141,11 +148,6 @@ function toolUse(call: JsonObject): JsonObject {
   const said = isJsonObject(call['function']) ? call['function'] : {}
   const name = calledName(String(said['name']))
   return { type: 'tool_use', id: callId(call['id']), name, input: inputOf(String(said['arguments'])) }
-}
-
-/** The name of a tool that a model has called, which may be one that it has made up. */
-export function calledName(name: string): string {
-  return NAME.test(name) ? name : sentName(name)
 }
 
 /** The arguments of a call as an object. Text that a model left unfinished is kept. */

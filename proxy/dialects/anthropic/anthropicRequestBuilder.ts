@@ -40,8 +40,12 @@ export function printAnthropic(
     ...stopOf(forward['stop']),
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }
-  // A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries.
-  const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && lacksThought(turns))
+  // A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries; and no
+  // model thinks amid an answer that it continues.
+  const mayThink =
+    turns.at(-1)?.role !== 'assistant' &&
+    !forcesTool(forward['tool_choice']) &&
+    !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
   const rest = JSON.stringify(prompt).slice(1)

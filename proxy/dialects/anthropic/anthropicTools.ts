@@ -1,11 +1,13 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { calledName } from '../shared/clientTools.ts'
 import { inputSchema } from './inputSchema.ts'
 
 /** The tools of a chat request and the choice among them, as members of a Messages body. */
 export function anthropicTools(forward: JsonObject): JsonObject {
-  const { tools, tool_choice: choice } = forward
-  if (!Array.isArray(tools)) return {}
+  const { tools: all, tool_choice: said } = forward
+  if (!Array.isArray(all)) return {}
   const oneAtATime = forward['parallel_tool_calls'] === false
+  const { tools, choice } = allowedTools(all as readonly JsonObject[], said)
   const members: JsonObject = { tools: uniqueTools(tools.map(toolOf)) }
   const chosen = choiceOf(choice)
   if (chosen !== null || oneAtATime) {
@@ -19,6 +21,22 @@ export function anthropicTools(forward: JsonObject): JsonObject {
 
 const ONE = { disable_parallel_tool_use: true }
 
+/** The format has no choice among some of the tools: the others are left out. */
+function allowedTools(
+  tools: readonly JsonObject[],
+  choice: unknown,
+): { tools: readonly JsonObject[]; choice: unknown } {
+  const allowed = isJsonObject(choice) && choice['type'] === 'allowed_tools' ? choice['allowed_tools'] : undefined
+  if (!isJsonObject(allowed) || !Array.isArray(allowed['tools'])) return { tools, choice }
+  const names = new Set((allowed['tools'] as unknown[]).map(nameOf))
+  const some = tools.filter((tool) => names.has(nameOf(tool)))
+  return { tools: some.length === 0 ? tools : some, choice: allowed['mode'] === 'required' ? 'required' : 'auto' }
+}
+
+function nameOf(tool: unknown): unknown {
+  return isJsonObject(tool) && isJsonObject(tool['function']) ? tool['function']['name'] : undefined
+}
+
 /** Whether the model must call a tool, which excludes that it thinks first. */
 export function forcesTool(toolChoice: unknown): boolean {
   const type = choiceOf(toolChoice)?.['type']
@@ -29,7 +47,7 @@ function toolOf(tool: unknown): JsonObject {
   const said = isJsonObject(tool) && isJsonObject(tool['function']) ? tool['function'] : {}
   const { name, description, parameters } = said
   return {
-    name,
+    name: calledName(String(name)),
     ...(typeof description === 'string' ? { description } : {}),
     input_schema: inputSchema(parameters),
   }
@@ -45,6 +63,7 @@ function choiceOf(choice: unknown): JsonObject | null {
   if (choice === 'auto' || choice === 'none') return { type: choice }
   if (choice === 'required') return { type: 'any' }
   if (!isJsonObject(choice)) return null
-  if (isJsonObject(choice['function'])) return { type: 'tool', name: choice['function']['name'] }
-  return null
+  if (isJsonObject(choice['function'])) return { type: 'tool', name: calledName(String(nameOf(choice))) }
+  const { allowed_tools: allowed } = choice
+  return isJsonObject(allowed) && allowed['mode'] === 'required' ? { type: 'any' } : null
 }

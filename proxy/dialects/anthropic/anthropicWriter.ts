@@ -1,3 +1,4 @@
+import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
@@ -6,6 +7,7 @@ import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packedBlock, type Thought } from '../shared/thought.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
+import { inputOf } from './anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { stopReasonOf } from './stopReasons.ts'
 
@@ -26,7 +28,13 @@ interface Block {
   text: string
   /** A tool call without any arguments so far. */
   isBare?: boolean
+  /** Arguments that may be no JSON of an object: they are kept until the call ends. */
+  isOdd?: boolean
 }
+
+/** The beginning of an object, and one that more text has to show. */
+const OBJECT_START = /^\s*\{\s*["}]/
+const MAY_START = /^\s*(?:\{\s*)?$/
 
 /**
  * Writes a message as the events of a Messages stream, for providers that speak another dialect. Blocks are sequential
@@ -92,10 +100,11 @@ export class AnthropicWriter implements MessageWriter {
 
   toolArguments(index: number, piece: string): void {
     const block = this.blocks.find((candidate) => candidate.call === index)
-    if (block === undefined) return
+    if (block === undefined || (block.input?.whole === true && block.isOdd === false)) return
     block.input?.push(piece)
     block.text += piece
     block.isBare = false
+    if (block.isOdd !== false && !MAY_START.test(block.text)) block.isOdd = !isObjectSoFar(block)
     this.write()
   }
 
@@ -166,10 +175,17 @@ export class AnthropicWriter implements MessageWriter {
     let text = ''
     if (!this.opened) text += anthropicEvent('content_block_start', { index, content_block: block.start })
     this.opened = true
-    if (block.text === '') return text
+    if (block.text === '' || (block.input !== null && block.isOdd !== false)) return text
     const delta = { type: block.delta, [block.member]: block.text }
     block.text = ''
     return text + anthropicEvent('content_block_delta', { index, delta })
+  }
+
+  /** Arguments that are no JSON of an object, as one. */
+  private oddInput(block: Block | undefined, index: number): string {
+    if (block === undefined || block.input === null || block.text === '') return ''
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(inputOf(block.text)) }
+    return anthropicEvent('content_block_delta', { index, delta })
   }
 
   private closeBlock(): string {
@@ -177,6 +193,11 @@ export class AnthropicWriter implements MessageWriter {
     this.opened = false
     const index = this.index++
     const input = block?.isBare === true ? anthropicEvent('content_block_delta', { index, delta: NO_INPUT }) : ''
-    return input + anthropicEvent('content_block_stop', { index })
+    return input + this.oddInput(block, index) + anthropicEvent('content_block_stop', { index })
   }
+}
+
+/** Whether arguments begin as those of an object; whole ones are read. */
+function isObjectSoFar({ text, input }: Block): boolean {
+  return OBJECT_START.test(text) && (input?.whole !== true || parseJsonObject(text) !== null)
 }

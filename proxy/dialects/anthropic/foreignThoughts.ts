@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { blocksOf } from './callBlocks.ts'
 
-const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
+export const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 /**
  * A checked Messages body without the thinking of its history, for a provider that has refused thinking which another one has

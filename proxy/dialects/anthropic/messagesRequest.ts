@@ -25,6 +25,7 @@ import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { CallMembers } from './callMembers.ts'
+import { THOUGHTS } from './foreignThoughts.ts'
 import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { pairedBlocks } from './pairedBlocks.ts'
@@ -190,13 +191,23 @@ function readMessages(
       size.rewritten = true
       effort = readEffort(message['output_config'], field) ?? effort
     }
-    const content = isEmpty(sent) ? [] : readContent(sent, role, `${field}.content`, reading)
+    const read = isEmpty(sent) ? [] : readContent(sent, role, `${field}.content`, reading)
+    const content = role === 'assistant' ? withoutLastThoughts(read, size) : read
     if (content.length > 0) messages.push({ role, content })
     else if (i === newest && isEmpty(sent)) throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }
   if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   return { messages: pairedBlocks(messages, size), effort }
+}
+
+/** The format refuses a turn of the assistant that ends with thinking, as of one that was stopped or whose rest was left out. */
+function withoutLastThoughts(content: string | JsonObject[], size: PromptSize): string | JsonObject[] {
+  if (typeof content === 'string') return content
+  const last = content.findLastIndex(({ type }) => !THOUGHTS.has(type))
+  if (last === content.length - 1) return content
+  size.rewritten = true
+  return content.slice(0, last + 1)
 }
 
 /** How much to think from a message on, which clients say so that what precedes it stays cached. */

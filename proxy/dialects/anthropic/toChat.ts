@@ -12,6 +12,8 @@ import type { BeforeCall } from './callMembers.ts'
 /** By the id of a call. */
 type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
+/** Members by which a schema says what an object is in another way. */
+const STRUCTURED = ['$ref', 'anyOf', 'oneOf', 'allOf']
 const SYSTEM_JOINT = '\n\n'
 const FAILED = 'error'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
@@ -152,10 +154,23 @@ function chatTools(native: JsonObject): JsonObject {
   return members
 }
 
-function chatTool({ name, description, input_schema: parameters, strict }: JsonObject): JsonObject {
+function chatTool({ name, description, input_schema: schema, strict }: JsonObject): JsonObject {
   const described = description === undefined ? {} : { description }
+  // OpenAI refuses an object without the member.
+  const parameters = isJsonObject(schema) && isPlainObject(schema) ? { ...schema, properties: {} } : schema
   return {
     type: 'function',
-    function: { name: sentName(String(name)), ...described, parameters, ...(strict === undefined ? {} : { strict }) },
+    function: {
+      name: sentName(String(name)),
+      ...described,
+      parameters,
+      ...(strict === undefined ? {} : { strict }),
+    },
   }
+}
+
+/** An object that says nothing of its members. */
+function isPlainObject(schema: JsonObject): boolean {
+  const { type = 'object', properties } = schema
+  return type === 'object' && properties === undefined && !STRUCTURED.some((name) => name in schema)
 }

@@ -35,3 +35,15 @@ function withCalls(message: JsonObject, uses: readonly JsonObject[], content: re
   const calls = uses.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } }))
   return { ...message, content, tool_calls: [...(Array.isArray(given) ? (given as unknown[]) : []), ...calls] }
 }
+
+/**
+ * An old message of a chat with a call of a function, or its result, as they were before there were tools.
+ * @returns null for any other
+ */
+export function messagesOfFunctions(message: unknown, isOld: boolean): readonly JsonObject[] | null {
+  if (!isOld || !isJsonObject(message)) return null
+  const { role, function_call: call, name: _name, ...rest } = message
+  if (role === 'function') return [{ ...rest, role: 'tool' }]
+  if (role !== 'assistant' || !isJsonObject(call) || message['tool_calls'] !== undefined) return null
+  return [{ ...rest, role, tool_calls: [{ type: 'function', function: call }] }]
+}

@@ -20,6 +20,7 @@ import { OwnChunks } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
+const ROLE = '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
@@ -196,15 +197,22 @@ export class ChatStream implements FrameSink, RelayStream {
 
   private relayChat(bytes: Buffer, start: number, end: number): void {
     const fate = this.guard.fateOf(bytes, scan, this.out)
+    if (fate !== 'rewrite') this.sayRole()
     if (fate === 'relay') this.relay(bytes, start, end)
     else if (fate === 'hold') this.hold(bytes, start, end)
     else this.rewrite(parseBytes(bytes, start, end), scan.outputs, scan.outputBytes)
   }
 
+  /** Packages want to know who speaks, which not every provider says. */
+  private sayRole(): void {
+    const { guard } = this
+    if (!guard.hasRole && !scan.hasRole && scan.outputs > 0) this.out.appendText(this.own.chunk(ROLE))
+    if (scan.hasRole || scan.outputs > 0) guard.hasRole = true
+  }
+
   private relay(bytes: Buffer, start: number, end: number): void {
     this.guard.sendHeld(this.out)
     if (scan.outputs > 0 && scan.call.count === 0) this.guard.hasRelayed = true
-    if (scan.hasRole) this.guard.hasRole = true
     // Not before the answer itself: once bytes are written, no other provider can serve the request.
     if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) {
       this.out.appendText(this.own.echo(this.echo))

@@ -5,7 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
-import { type ClientTool, sentName } from '../shared/clientTools.ts'
+import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
 import { toolList } from '../shared/toolList.ts'
 
@@ -51,13 +51,19 @@ function readTool(tool: unknown, i: number): ChatTool | null {
   const field = `tools[${i}].function`
   if (type === 'function') {
     const isFlat = own === undefined && isGiven(name)
-    return { sent: named(isFlat ? { name, description, parameters, strict } : own, field) }
+    return withClient(named(isFlat ? { name, description, parameters, strict } : own, field))
   }
   const isCustom = type === 'custom'
   if ((isCustom || type === undefined) && isJsonObject(schema)) {
-    return { sent: named({ name, description, parameters: schema }, field) }
+    return withClient(named({ name, description, parameters: schema }, field))
   }
   return isCustom ? readCustom(tool, `tools[${i}].custom`) : null
+}
+
+/** A function, with the name that providers of the Anthropic format get where they do not take its own. */
+function withClient(sent: Named): ChatTool {
+  const called = calledName(sent.name)
+  return called === sent.name ? { sent } : { sent, client: { sent: called, name: sent.name, kind: 'function' } }
 }
 
 // A tool without `custom` is in the form of Responses. Clients that mix the formats, as Cursor does, read calls of functions alone.

@@ -16,6 +16,7 @@ export const NAMES = {
   text: Buffer.from('text'),
   message: Buffer.from('message'),
   role: Buffer.from('role'),
+  assistant: Buffer.from('assistant'),
   finishReason: Buffer.from('finish_reason'),
   toolCalls: Buffer.from('tool_calls'),
   index: Buffer.from('index'),

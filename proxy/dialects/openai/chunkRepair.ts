@@ -115,9 +115,9 @@ export class ChunkRepair implements MessageSink {
     const written = this.deltaOf(source)
     const isNothing = Object.keys(written).every((name) => name === 'role' || written[name] === '')
     const reason = this.reasonNow()
-    if (isNothing && reason === null && !('role' in written)) return null
-    if (!this.hasRole && (!isJsonObject(delta) || this.calls.length > 0)) written['role'] ??= 'assistant'
-    if ('role' in written) this.hasRole = true
+    if (isNothing && reason === null && (!('role' in written) || this.hasRole)) return null
+    if (!this.hasRole) written['role'] = 'assistant'
+    this.hasRole = true
     return { index: typeof index === 'number' ? index : 0, delta: written, ...rest, finish_reason: reason }
   }
 
@@ -135,6 +135,8 @@ export class ChunkRepair implements MessageSink {
   private deltaOf(source: JsonObject): JsonObject {
     const written: JsonObject = {}
     for (const name in source) if (!READ_NAMES.has(name)) written[name] = source[name]
+    if (source['role']) written['role'] = 'assistant'
+    else delete written['role']
     if (this.content !== '' || source['content'] === '') written['content'] = this.content
     // Under the name that the provider's other chunks have.
     const isShort = typeof source['reasoning'] === 'string' && typeof source['reasoning_content'] !== 'string'

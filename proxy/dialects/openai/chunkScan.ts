@@ -47,8 +47,10 @@ export class ChunkScan {
   hasReceipt = false
   /** At least one choice. */
   hasChoices = false
-  /** A delta names its role, or has another value that is no output. */
+  /** A delta says that the assistant speaks. */
   hasRole = false
+  /** A delta names another role. */
+  hasOtherRole = false
   /** Of the choices, besides their output. */
   readonly choice = new ChoiceScan()
   /** Of the tool calls of the choices. */
@@ -92,7 +94,8 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = this.paddingStart = -1
-    this.usageIsNull = this.hasAside = this.hasObject = this.hasReceipt = this.hasChoices = this.hasRole = false
+    this.usageIsNull = this.hasAside = this.hasObject = this.hasReceipt = this.hasChoices = false
+    this.hasRole = this.hasOtherRole = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()
@@ -147,10 +150,12 @@ export class ChunkScan {
     const mayBeCalls = this.bytes[start] === OPEN_BRACKET
     if (mayBeCalls && isName(this.bytes, nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
     if (!this.passValue()) return false
-    if (this.holdsSomething(start) && !isName(this.bytes, nameStart, nameEnd, NAMES.role)) {
+    if (!this.holdsSomething(start)) return true
+    if (isName(this.bytes, nameStart, nameEnd, NAMES.role)) this.noteRole(start)
+    else {
       this.noteOutput(start)
       this.choice.noteOutput(this.bytes, nameStart, nameEnd, start, this.at)
-    } else if (this.at - start > 2) this.hasRole = true
+    }
     return true
   }
 
@@ -170,6 +175,11 @@ export class ChunkScan {
     if (!this.passValue()) return false
     this.outputBytes += this.call.note(this.bytes, level === FUNCTION, nameStart, nameEnd, start, this.at)
     return true
+  }
+
+  private noteRole(start: number): void {
+    if (isName(this.bytes, start, this.at - 1, NAMES.assistant)) this.hasRole = true
+    else this.hasOtherRole = true
   }
 
   private noteOutput(start: number): void {

@@ -31,7 +31,7 @@ export function readParts(
     const name = `${field}.content[${i}]`
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const isNewest = unpriced === 'refuse' || TEXTS.has(part['type'])
-    const known = readOrLeaveOut(isNewest, size, () => readPart(part, name, size))
+    const known = readOrLeaveOut(isNewest, size, () => readPart(part, name, size, unpriced === 'refuse'))
     const clean = known ?? readUnpriced(part, name, size, unpriced)
     if (clean === null) continue
     // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
@@ -42,7 +42,7 @@ export function readParts(
 }
 
 /** @returns null for a part that has no price */
-function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject | null {
+function readPart(part: JsonObject, name: string, size: PromptSize, isNew: boolean): JsonObject | null {
   switch (part['type']) {
     case 'text':
     // The names of Responses, which some clients use for both.
@@ -55,7 +55,7 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
       size.images++
       return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`, size) }
     case 'file':
-      return readFile(part['file'], name, size)
+      return readFile(part['file'], name, size, isNew)
     case 'image':
       return readBlockImage(part['source'], `${name}.source`, size)
     default:
@@ -71,11 +71,11 @@ function readUnpriced(part: JsonObject, name: string, size: PromptSize, unpriced
 }
 
 /** A file that is a PDF, or one that is a text, which becomes a part of text. */
-function readFile(file: unknown, name: string, size: PromptSize): JsonObject {
+function readFile(file: unknown, name: string, size: PromptSize, isNew: boolean): JsonObject {
   const members = isJsonObject(file) ? file : {}
   const pdf = readPdfPart(members, `${name}.file`, size)
   if (pdf !== null) {
-    size.newPdf ??= `${name}.type`
+    if (isNew) size.newPdf ??= `${name}.type`
     return pdf
   }
   const text = textOfDataUrl(members['file_data'])

@@ -5,7 +5,7 @@ import type { DialectLimits } from '../limits.ts'
 import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
-import { messagesOfBlocks } from './blockMessages.ts'
+import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
 
@@ -33,7 +33,9 @@ export function readMessages(
   const newest = value.findLastIndex((message: unknown) => isJsonObject(message) && message['role'] === 'user')
   const read: JsonObject[] = []
   for (const [i, message] of value.entries()) {
-    const several = messagesOfBlocks(message)
+    const functions = messagesOfFunctions(message, i < newest)
+    if (functions !== null) size.rewritten = true
+    const several = messagesOfBlocks(message) ?? functions
     if (several === null) read.push(readMessage(message, i, size, i < newest))
     else for (const own of several) read.push(readMessage(own, i, size, i < newest))
   }
@@ -45,9 +47,14 @@ export function readMessages(
 
 /** A turn of the assistant in which nothing is said, which some providers refuse. */
 function isEmptyTurn(message: JsonObject): boolean {
-  if (message['role'] !== 'assistant' || message['content'] !== null) return false
+  if (message['role'] !== 'assistant' || !isEmptyContent(message['content'])) return false
   for (const name in message) if (name !== 'role' && name !== 'content' && name !== KEPT_REASONING) return false
   return true
+}
+
+function isEmptyContent(content: unknown): boolean {
+  if (!Array.isArray(content)) return content === null || content === ''
+  return (content as JsonObject[]).every(({ type, text }) => type === 'text' && text === '')
 }
 
 /** @param isOld the user has said something since, and cannot take it back */

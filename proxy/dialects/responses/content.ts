@@ -48,7 +48,7 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
       case 'text':
       case 'summary_text':
       case 'reasoning_text':
-        say(readText(part['text'], `${name}.text`, size))
+        say(readText(newest ? part['text'] : (part['text'] ?? ''), `${name}.text`, size))
         break
       case 'refusal':
         refusal += readText(part['refusal'], `${name}.refusal`, size)

@@ -5,6 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countReasoning, keepReasoning } from '../shared/keptReasoning.ts'
+import { leftOut } from '../shared/leftOut.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { readText, textOf } from '../shared/text.ts'
 import { type BlockThought, type CallThought, giveBack, type PlacedThought, unpackThought } from '../shared/thought.ts'
@@ -41,7 +42,7 @@ export function readInput(body: JsonObject, limits: DialectLimits): Input {
   const { instructions, input } = body
   const reader = new InputReader(limits)
   const { size, messages } = reader
-  if (isGiven(instructions)) {
+  if (isGiven(instructions) && instructions !== '') {
     messages.push({ role: 'system', content: readText(instructions, 'instructions', size) })
   }
   const before = messages.length
@@ -108,7 +109,9 @@ class InputReader {
     if (role === undefined) {
       throw invalidRequest(`${field}.role must be user, assistant, system or developer.`, `${field}.role`)
     }
-    const content = readContent(item['content'], `${field}.content`, this.size, newest && role === 'user')
+    const isNew = newest && role === 'user'
+    const said = isNew ? item['content'] : (item['content'] ?? '')
+    const content = readContent(said, `${field}.content`, this.size, isNew)
     if (role === 'system' && this.joinsInstructions(content)) return
     if (role !== 'assistant') {
       this.messages.push({ role, content: content.chat })
@@ -116,8 +119,7 @@ class InputReader {
       this.pending = []
       this.reasoning = []
       this.member = null
-    } else if (content.images === 0) this.addSaid(content)
-    else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+    } else this.addSaid(content.images === 0 ? content : { ...content, text: content.text + leftOut('image') })
   }
 
   // Many templates take one system message, and agents send several at the beginning.
@@ -168,6 +170,8 @@ class InputReader {
 
   // Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.
   private addSaid({ text, refusal }: Content): void {
+    // Some providers refuse a turn in which nothing is said.
+    if (text === '' && refusal === '') return
     const last = this.messages.at(-1)
     const refused = refusal === '' ? {} : { refusal }
     if (last?.['role'] !== 'assistant' || last['tool_calls'] === undefined) {
@@ -248,7 +252,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 function checkCall(item: JsonObject, field: string): void {
-  for (const name of ['call_id', 'name']) {
-    if (typeof item[name] !== 'string') throw invalidRequest(`${field}.${name} must be a string.`, `${field}.${name}`)
-  }
+  const { name } = item
+  if (callIdOf(item) === '') throw invalidRequest(`${field}.call_id must be a string.`, `${field}.call_id`)
+  if (typeof name !== 'string') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
 }

@@ -18,6 +18,7 @@ export interface ClientTool {
 /** The longest name that providers of the OpenAI dialect take, in characters. */
 const NAME_CHARACTERS_MAX = 64
 const NAME = /^[\w-]+$/
+const CALLED_NAME = /^[A-Za-z0-9_-]{1,128}$/
 const NOT_IN_NAMES = /[^\w-]/g
 const HASH_CHARACTERS = 8
 const NAMESPACE_JOINT = '__'
@@ -34,6 +35,11 @@ export function sentName(name: string, namespace = ''): string {
   const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_CHARACTERS)
   const start = whole.replace(NOT_IN_NAMES, '_').slice(0, NAME_CHARACTERS_MAX - HASH_CHARACTERS - 1)
   return `${start}_${hash}`
+}
+
+/** The name of a tool for providers of the Anthropic format, which takes longer ones. A model may have made it up. */
+export function calledName(name: string): string {
+  return CALLED_NAME.test(name) ? name : sentName(name)
 }
 
 /** Whether the client's name or kind of a tool differs from the provider's. */

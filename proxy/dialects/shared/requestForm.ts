@@ -60,11 +60,12 @@ export function droppedNames(
   { dialect, form }: Provider,
   max: number,
 ): readonly string[] {
-  if (asides === undefined && form === null) return NOTHING
+  const lacks: readonly string[] = DIALECT[dialect].lacks
+  if (asides === undefined && form === null && lacks.length === 0) return NOTHING
   const { unknown = [], extra = [], thinking = [] } = asides ?? {}
   const taken = new Set(form?.extra)
   const thinks = DIALECT[dialect].thinking || (form !== null && form.thinking !== '' && form.thinking !== 'none')
-  const omitted = form === null ? [] : named.filter((name) => form.omit.includes(name))
+  const omitted = named.filter((name) => lacks.includes(name) || form?.omit.includes(name))
   const dropped = [...unknown, ...extra.filter((name) => !taken.has(name)), ...(thinks ? [] : thinking), ...omitted]
   return dropped.slice(0, max)
 }

@@ -14,7 +14,7 @@ const choice = fc.record(
     // Output in other forms is rewritten.
     delta: fc.record(
       {
-        role: leaf,
+        role: fc.constant('assistant'),
         content: fc.oneof(fc.string({ unit: 'binary' }), fc.constant(null)),
         x: extra,
         id: extra,

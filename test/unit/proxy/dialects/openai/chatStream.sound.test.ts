@@ -17,6 +17,9 @@ const BOUNDS = usageBounds(128_000, 16_384)
 function relay(source: string | Buffer): { stream: ChatStream; out: string } {
   const out = new OutBuffer()
   const stream = new ChatStream(IDENTITY, false, BOUNDS, limits)
+  // Who speaks is said before it.
+  stream.push(Buffer.from('data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n'), out)
+  out.clear()
   stream.push(Buffer.from(source), out)
   stream.finish(out)
   return { stream, out: out.view().toString() }

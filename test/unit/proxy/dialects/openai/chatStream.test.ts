@@ -30,6 +30,10 @@ function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   const { echo, keepNullUsage = false } = options
   const identity = echo === undefined ? chunkIdentity(REQUEST_ID, MODEL) : textIdentity(REQUEST_ID, MODEL)
   const stream = new ChatStream(identity, keepNullUsage, BOUNDS, limits, echo)
+  // Who speaks is said before it.
+  if (echo === undefined)
+    stream.push(Buffer.from('data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n'), out)
+  out.clear()
   const bytes = Buffer.from(source)
   const size = options.size ?? bytes.length
   for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size), out)
