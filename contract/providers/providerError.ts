@@ -20,6 +20,23 @@ const SENTENCE = /^[\p{L}\p{N}]+[ :]/u
 const TEXT_CHARACTERS_MAX = 300
 const SECONDS = /^([0-9]{1,6}(?:\.[0-9]{1,9})?)s$/
 
+/** The statuses that types of error events correspond to; events of other types are faults of the provider. */
+const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
+  ['invalid_request_error', 400],
+  ['BadRequestError', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+])
+
+/** Members of an error that may hold the status which the answer should have had. */
+const STATUSES = ['code', 'status', 'status_code', 'statusCode']
+
 /**
  * Reads the error bodies that providers send: {error: {...}} of both dialects, alone or in an array, {error: "..."},
  * {message}, {detail}, {errors: [...]}, the older {object: "error"}, and plain text. Anything else, HTML above all, reads as no message.
@@ -87,4 +104,11 @@ function detailText(detail: unknown): string {
   if (isJsonObject(detail)) return text(detail['message']) || text(detail['msg'])
   if (!Array.isArray(detail)) return ''
   return detail.map((item: unknown) => (isJsonObject(item) ? text(item['msg']) : '')).join('; ')
+}
+
+/** The status that an answer should have had, of an error that came with status 200; 502 where it says nothing of it. */
+export function statusOfError(error: unknown): number {
+  const { type, ...members } = isJsonObject(error) ? error : {}
+  const stated = STATUSES.map((name) => Number(members[name])).find((status) => status >= 400 && status < 600)
+  return stated ?? STATUS_OF_TYPE.get(type) ?? 502
 }

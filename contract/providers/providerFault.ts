@@ -108,6 +108,8 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'ratelimitexceeded',
     'too_many_requests',
     'throttlingexception',
+    // Of the tokens that wait in batches.
+    'token_limit_exceeded',
     '1302',
     '1303',
     '1305',

@@ -22,6 +22,12 @@ const SHORT_ANSWER_BYTES = 1_048_576
 const SHORT_ANSWER_BOUNDS = { depthMax: 64, membersMax: 32_768, elementsMax: 32_768 }
 /** The rest of a longer error, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
+/** Other words for the states that OpenAI has. */
+const STATUSES: ReadonlyMap<string, string> = new Map([
+  ['canceled', 'cancelled'],
+  ['finished', 'completed'],
+  ['succeeded', 'completed'],
+])
 /** The status of the answer if the batch had been refused immediately. */
 const REFUSED_STATUS = 400
 
@@ -35,6 +41,10 @@ export interface UpstreamBatch {
   readonly groupId: string
   /** Why the provider would not run it; '' for no reason. */
   readonly reason: string
+  /** The provider would not run it for now, or not on our account. */
+  readonly isBusy: boolean
+  /** The number of requests that it has answered, 0 where it does not say. */
+  readonly answered: number
 }
 
 /** A provider rejected a call, or its answer is unusable. */
@@ -231,16 +241,18 @@ function readBatch(value: unknown): UpstreamBatch {
   const groupId: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, GROUP_NAME) : ''
   return {
     id: text('id'),
-    status: text('status'),
+    status: STATUSES.get(text('status').toLowerCase()) ?? text('status').toLowerCase(),
     outputFileId: text('output_file_id'),
     errorFileId: text('error_file_id'),
     groupId: typeof groupId === 'string' ? groupId : '',
-    reason: firstError(batch['errors']),
+    ...refusalIn(batch['errors']),
+    answered: Number(isJsonObject(batch['request_counts']) ? (batch['request_counts']['completed'] ?? 0) : 0),
   }
 }
 
 /** `errors` is a list object: {object: "list", data: [{code, message}]}. */
-function firstError(errors: unknown): string {
-  const data = isJsonObject(errors) ? errors['data'] : undefined
-  return shownMessage(REFUSED_STATUS, providerErrorOf({ errors: data }))
+function refusalIn(errors: unknown): Pick<UpstreamBatch, 'reason' | 'isBusy'> {
+  const error = providerErrorOf({ errors: isJsonObject(errors) ? errors['data'] : undefined })
+  const { owner } = faultOf(REFUSED_STATUS, error)
+  return { reason: shownMessage(REFUSED_STATUS, error), isBusy: owner === 'rate' || owner === 'account' }
 }

@@ -106,6 +106,7 @@ export class GroupWorker {
     const batch = await api.retrieve(group.upstreamId ?? '')
     const nowMs = now()
     if (OVER.has(batch.status)) {
+      if (batch.status === 'failed' && batch.isBusy && nowMs < group.deadlineMs) return this.again(group)
       await this.collect(group, batch, api)
       await this.end(group, endOf(batch, group), batch.reason)
       return this.removeFiles(group, batch, api)
@@ -122,14 +123,24 @@ export class GroupWorker {
     await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
   }
 
+  /** Sends a batch once more that the provider did not run: its limits, or those of our account there, are used up for now. */
+  private again(group: GroupRow): Promise<void> {
+    const { pool, now, limits } = this.options
+    const dueAtMs = now() + backoffMs(group.attempts, limits.batchRetryMs, limits.batchRetryMaxMs)
+    const change = { state: 'sending' as const, postedAtMs: null, dueAtMs: Math.min(dueAtMs, group.deadlineMs) }
+    return changeGroup(pool, group, { ...change, release: true })
+  }
+
   /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const { pool, now } = this.options
     const jobs = await this.jobsByCustomId(group)
     let contradicted = 0
+    let lines = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
       for await (const line of readLines(await api.file(fileId), this.options.limits)) {
+        lines++
         const job = jobs.get(line.customId)
         if (job === undefined) continue
         const decision =
@@ -140,6 +151,10 @@ export class GroupWorker {
         await decide(pool, job.id, decision, ['grouped'], group.id)
         jobs.delete(line.customId)
       }
+    }
+    // The results may be there later, and the provider bills them.
+    if (lines === 0 && batch.status !== 'failed' && batch.answered > 0 && now() < group.deadlineMs) {
+      throw new Error(`the provider has answered ${batch.answered} requests, and its files have no lines`)
     }
     this.options.contradictions.note(group.provider, contradicted, { group: group.id })
   }

@@ -7,7 +7,9 @@ import { errorText } from './outcome.ts'
 /** The code of a line that the provider had no time for. */
 const EXPIRED = 'batch_expired'
 
+const OK = 200
 const LF = 10
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 /** No result is shorter. */
 const LINE_BYTES_MIN = 16
 /** Bytes of lines that one turn of the event loop reads; the cost of a line beside its bytes, and of a blank one. */
@@ -39,7 +41,7 @@ export interface ResultLine {
  */
 export async function* readLines(file: Buffer, limits: ResultLimits): AsyncGenerator<ResultLine> {
   let turnCost = 0
-  for (let at = 0; at < file.length; ) {
+  for (let at = file.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0; at < file.length; ) {
     const found = file.indexOf(LF, at)
     const end = found < 0 ? file.length : found
     if (end - at < LINE_BYTES_MIN) turnCost += BLANK_COST_BYTES
@@ -62,11 +64,13 @@ async function readLine(text: Buffer, limits: ResultLimits): Promise<ResultLine 
   if (line === null || typeof customId !== 'string') return undefined
   const response = objectOf(line['response'])
   const body = objectOf(response?.['body'])
-  if (response?.['status_code'] === 200 && body !== undefined) {
+  const status = Number(response?.['status_code'] ?? OK)
+  if (status >= OK && status < 300 && body !== undefined) {
     return { customId, completion: body, isExpired: false, reason: '' }
   }
   const error = line['error'] ?? body?.['error']
-  return { customId, completion: null, isExpired: objectOf(error)?.['code'] === EXPIRED, reason: errorText(error) }
+  const reason = errorText(error, status >= 400 ? status : undefined)
+  return { customId, completion: null, isExpired: objectOf(error)?.['code'] === EXPIRED, reason }
 }
 
 /** A line that is not parsed; its id is looked for where providers write it. */

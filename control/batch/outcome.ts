@@ -82,9 +82,12 @@ export function decideNotHeld(job: JobRow, nowMs: number): Decision {
   return decideFailure(job, 'failed', 'The hold of the job was lost, so it was not run.', nowMs)
 }
 
-/** The message of a provider's error for the owner of the job, without anything about our account there. */
-export function errorText(error: unknown): string {
-  return shownMessage(LINE_STATUS, providerErrorOf({ error })) || 'The provider answered without a completion.'
+/**
+ * The message of a provider's error for the owner of the job, without anything about our account there.
+ * @param status of the line; absent for one without
+ */
+export function errorText(error: unknown, status: number = LINE_STATUS): string {
+  return shownMessage(status, providerErrorOf({ error })) || 'The provider answered without a completion.'
 }
 
 /**

@@ -1,5 +1,9 @@
+import { answerError } from '../../contract/api/answerError.ts'
+import { isErrorAnswer } from '../../contract/api/completion.ts'
 import { DIALECT } from '../../contract/catalog/dialects.ts'
 import { withOwnQuery } from '../../contract/providers/ownParts.ts'
+import { providerErrorOf, statusOfError } from '../../contract/providers/providerError.ts'
+import { faultOf } from '../../contract/providers/providerFault.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -11,7 +15,7 @@ import type { GroupWorkerOptions } from './groupWorker.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
 import { EXCESS_REASONS } from './lines.ts'
-import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
+import { type Decision, decideAnswer, decideFailure, decideNotHeld, errorText } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
 const UNREACHED = 'The provider could not be reached.'
@@ -129,7 +133,7 @@ export class SingleCalls {
       if (error.maybeSent) return this.decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
       return this.again(job, UNREACHED, 0, true)
     }
-    if (answer.status === 200) return this.decide(job, await this.read(provider, job, answer))
+    if (answer.status >= 200 && answer.status < 300) return this.answered(provider, job, answer)
     const refusal = new ProviderRefusal(answer)
     // Below 400 the provider may have taken it.
     if (refusal.isFinal || answer.status < 400)
@@ -137,14 +141,22 @@ export class SingleCalls {
     return this.again(job, refusal.message, refusal.retryAfterMs, !refusal.isForNow)
   }
 
-  private async read({ outputFromTotal }: BatchProvider, job: JobRow, answer: HttpAnswer): Promise<Decision> {
+  private async answered(provider: BatchProvider, job: JobWithBody, answer: HttpAnswer): Promise<void> {
     const { now, limits } = this.options
     const completion = await parseResult(answer.body, limits)
-    if (completion === null) {
-      return decideFailure(job, 'failed', 'The provider answered with what is no completion.', now())
+    const failed = (reason: string) => this.decide(job, decideFailure(job, 'failed', reason, now()))
+    if (completion === null) return failed('The provider answered with what is no completion.')
+    if (typeof completion === 'string') return failed(EXCESS_REASONS[completion])
+    if (isErrorAnswer(completion)) {
+      const error = answerError(completion)
+      const stated = providerErrorOf(error)
+      const { owner } = faultOf(statusOfError(error), stated)
+      // As if the answer had the status of its error.
+      if (owner === 'rate' || owner === 'account' || owner === 'route') {
+        return this.again(job, errorText(error), stated.retryAfterMs ?? 0, owner !== 'rate')
+      }
     }
-    if (typeof completion === 'string') return decideFailure(job, 'failed', EXCESS_REASONS[completion], now())
-    return decideAnswer(job, completion, now(), outputFromTotal)
+    return this.decide(job, decideAnswer(job, completion, now(), provider.outputFromTotal))
   }
 
   private async decide(job: JobRow, decision: Decision): Promise<void> {

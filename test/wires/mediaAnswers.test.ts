@@ -20,7 +20,7 @@ const DONE = { type: 'speech.audio.done', usage: { input_tokens: 1, output_token
 
 interface Row {
   readonly name: string
-  readonly path: 'embeddings' | 'images/generations' | 'audio/speech' | 'audio/transcriptions'
+  readonly path: 'embeddings' | 'rerank' | 'images/generations' | 'audio/speech' | 'audio/transcriptions'
   readonly body?: object
   readonly answer: string
   readonly type?: string
@@ -84,6 +84,19 @@ const ROWS: readonly Row[] = [
   embedding('empty texts', vectors(vector(0, ''), vector(1, ''))),
   embedding('of two kinds', vectors(vector(0), vector(1, 'AAAAPw=='))),
   embedding('of no numbers', vectors(vector(0), vector(1)).replaceAll('0.5', 'NaN')),
+  ...[
+    { search_units: 1 },
+    // Those of a provider that bills tokens.
+    { input_tokens: 5, output_tokens: 0, search_units: 0, classifications: 0 },
+  ].map(
+    (billed): Row => ({
+      name: `ranks: ${json(billed)}`,
+      path: 'rerank',
+      body: { query: 'q', documents: ['a'] },
+      answer: json({ results: [{ index: 0, relevance_score: 0.9 }], meta: { billed_units: billed } }),
+      due: priceOf('rerank', 1),
+    }),
+  ),
   image('one', json({ data: [{ b64_json: 'AAAA' }] }), IMAGE),
   image('an empty error', json({ data: [{ b64_json: 'AAAA' }], error: {} }), IMAGE),
   image('an empty address of what was blocked', json({ data: [{ url: '', respect_moderation: false }] })),
@@ -136,6 +149,7 @@ before(async () => {
       models: [
         mediaModel('test/embeddings', 'embedding', 'm', routes),
         mediaModel('test/images', 'image', 'm', routes),
+        mediaModel('test/rerank', 'rerank', 'm', routes),
         mediaModel('test/audio', 'speech', 'm', routes),
         mediaModel('test/transcription', 'transcription', 'm', routes),
       ],

@@ -116,6 +116,7 @@ function answerFormat(format: unknown): { schema: JsonObject | null; words: stri
   if (wantsAnyJson(format)) return { schema: null, words: ANY_JSON }
   if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return { schema: null, words: null }
   const asked = format['json_schema']['schema']
+  if (asked === undefined) return { schema: null, words: ANY_JSON }
   const schema = answerSchema(asked)
   if (schema === null) return { schema, words: wordsFor(asked) }
   return { schema: { type: 'json_schema', schema }, words: null }

@@ -119,7 +119,9 @@ class InputReader {
       this.pending = []
       this.reasoning = []
       this.member = null
-    } else this.addSaid(content.images === 0 ? content : { ...content, text: content.text + leftOut('image') })
+    } else if (content.images === 0) this.addSaid(content)
+    else if (!newest) this.addSaid({ ...content, text: content.text + leftOut('image') })
+    else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
   }
 
   // Many templates take one system message, and agents send several at the beginning.

@@ -1,5 +1,9 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 
+/** Arguments that end within the text of their only member. */
+const CUT_INPUT = /^\s*\{\s*"input"\s*:\s*("(?:[^"\\]|\\.)*)\\?$/s
+const HALF_ESCAPE = /\\u[0-9a-f]{0,3}$/i
+
 /** The parameters of a function whose only argument is a text. */
 export const TEXT_INPUT: JsonObject = {
   type: 'object',
@@ -23,6 +27,16 @@ export function customFunction(description: unknown, format: unknown): JsonObjec
   return { ...(texts.length > 0 && { description: texts.join('\n\n') }), parameters: TEXT_INPUT }
 }
 
+/** The beginning of a text whose JSON was cut off; null for any other. */
+function cutInput(text: string): string | null {
+  const began = CUT_INPUT.exec(text)?.[1]?.replace(HALF_ESCAPE, '')
+  return began === undefined ? null : textOf(parseJsonObject(`{"input":${began}"}`)?.['input'])
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
 /** The arguments of the function for an input of a custom tool. */
 export function customArguments(input: string): string {
   return JSON.stringify({ input })
@@ -34,7 +48,7 @@ export function customArguments(input: string): string {
  */
 export function customInput(text: string): string {
   const given = parseJsonObject(text)
-  if (given === null) return text
+  if (given === null) return cutInput(text) ?? text
   const { input } = given
   if (typeof input === 'string') return input
   const [only, ...others] = Object.values(given)

@@ -178,7 +178,9 @@ class RerankPlan implements BufferedPlan {
     const counts = [billed, members.value('usage')].map((place) =>
       isJsonObject(place) ? countOf(place['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null,
     )
-    return counts.find((count) => count !== null && count > 0) ?? counts.find((count) => count !== null) ?? null
+    const found = counts.find((count) => count !== null && count > 0)
+    // A provider that bills tokens fills in 0 for what it does not count.
+    return found ?? (billsOtherwise(billed) ? null : (counts.find((count) => count !== null) ?? null))
   }
 
   // Without a report the price is computed from the documents that were sent, by the price sheet.
@@ -186,6 +188,10 @@ class RerankPlan implements BufferedPlan {
     const counted = Math.ceil(this.request.documents / DOCUMENTS_PER_SEARCH)
     return countedBill(this.rates, searches ?? counted, 'reported')
   }
+}
+
+function billsOtherwise(billed: unknown): boolean {
+  return isJsonObject(billed) && Object.values(billed).some((count) => typeof count === 'number' && count > 0)
 }
 
 function piecesOf(text: string, queryBytes: number): number {

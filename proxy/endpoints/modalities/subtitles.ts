@@ -34,21 +34,23 @@ export function subtitlesOf(segments: readonly ListItem[], bytes: Buffer, format
   let written = head
   let number = 0
   for (const { members } of segments) {
-    const start = spanValue(bytes, members?.get('start'))
-    const end = spanValue(bytes, members?.get('end'))
+    const start = secondsOf(spanValue(bytes, members?.get('start')))
+    const end = secondsOf(spanValue(bytes, members?.get('end')))
     const text = spanValue(bytes, members?.get('text'))
-    if (!isSeconds(start) || !isSeconds(end) || end < start || typeof text !== 'string') return null
+    if (start === null || typeof text !== 'string') return null
     const line = text.trim().replace(LINE_ENDS, '\n').replace(ARROW, '->')
     if (line === '') continue
     number++
     if (isNumbered) written += `${number}\n`
-    written += `${timeText(start, mark)} --> ${timeText(end, mark)}\n${line}\n\n`
+    // Models that reckon times miss by a little, and do not know when the last segment ends.
+    written += `${timeText(start, mark)} --> ${timeText(Math.max(start, end ?? start), mark)}\n${line}\n\n`
   }
   return written
 }
 
-function isSeconds(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= SECONDS_MAX
+/** A time within the recording; null for anything else. */
+function secondsOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.min(Math.max(value, 0), SECONDS_MAX) : null
 }
 
 /** Hours, minutes, seconds and milliseconds. */

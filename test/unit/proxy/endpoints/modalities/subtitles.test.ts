@@ -48,19 +48,20 @@ test('a cue ends where its text does: blank lines and arrows are taken out of it
 
 test('segments that are not as documented are no subtitles', () => {
   const good = { start: 1, end: 2, text: 'x' }
-  for (const bad of [
-    null,
-    'x',
-    [],
-    {},
-    { ...good, start: -1 },
-    { ...good, start: '1' },
-    { ...good, start: 3 },
-    { ...good, end: null },
-    { ...good, end: 1e300 },
-    { ...good, text: null },
-    { ...good, text: ['x'] },
-  ]) {
+  for (const bad of [null, 'x', [], {}, { ...good, start: '1' }, { ...good, text: null }, { ...good, text: ['x'] }]) {
     assert.equal(written([good, bad], 'srt'), null, JSON.stringify(bad))
   }
+})
+
+test('times that a model has missed are within the recording, and no cue ends before it starts', () => {
+  const cue = (start: unknown, end: unknown) => written([{ start, end, text: 'x' }], 'vtt')?.split('\n')[2]
+  assert.deepEqual(
+    [cue(-0.02, 1), cue(2, 1.98), cue(2, null), cue(2, 1e300)],
+    [
+      '00:00:00.000 --> 00:00:01.000',
+      '00:00:02.000 --> 00:00:02.000',
+      '00:00:02.000 --> 00:00:02.000',
+      '00:00:02.000 --> 277:46:40.000',
+    ],
+  )
 })
