@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import { anthropicProvider } from './anthropic/anthropicProvider.ts'
-import { STREAM_END } from './openai/chatStream.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
+import { STREAM_END } from './openai/ownChunks.ts'
 import { responsesClient } from './responses/client.ts'
 import { readResponseRequest } from './responses/responsesRequest.ts'
 import { responseErrorEvent } from './responses/responseWriter.ts'

@@ -1,13 +1,5 @@
 import { join } from 'node:path'
-import {
-  type Address,
-  type Hex,
-  maxUint256,
-  parseAbi,
-  parseEther,
-  type TransactionReceipt,
-  WaitForTransactionReceiptTimeoutError,
-} from 'viem'
+import { type Address, type Hex, maxUint256, parseAbi, parseEther, WaitForTransactionReceiptTimeoutError } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { type AnvilNode, type AnvilOptions, DEV_CHAIN_ID, startAnvil } from '../../control/launch/chain/anvil.ts'
 import {
@@ -180,18 +172,24 @@ export class TestChain {
   }
 
   private async wait(hash: Hex): Promise<void> {
-    const receipt = await this.receiptOf(hash)
+    const receipt = await this.client.waitForTransactionReceipt({ hash })
     if (receipt.status !== 'success') throw new Error(`transaction ${hash} failed`)
   }
+}
 
-  /** A transaction that arrives while anvil begins to mine again may stay in its pool until there is another block. */
-  private async receiptOf(hash: Hex): Promise<TransactionReceipt> {
-    for (let waits = 0; waits < RECEIPT_WAITS; waits++) {
-      const receipt = await this.client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS }).catch(tooLate)
-      if (receipt !== undefined) return receipt
-      await this.client.mine({ blocks: 1 })
-    }
-    throw new Error(`transaction ${hash} is in no block`)
+/** A transaction that arrives while anvil begins to mine again may stay in its pool until there is another block. */
+function miningClient(client: DevClient): DevClient {
+  const { waitForTransactionReceipt: wait } = client
+  return {
+    ...client,
+    async waitForTransactionReceipt(asked) {
+      for (let waits = 0; waits < RECEIPT_WAITS; waits++) {
+        const receipt = await wait({ ...asked, timeout: RECEIPT_WAIT_MS }).catch(tooLate)
+        if (receipt !== undefined) return receipt
+        await client.mine({ blocks: 1 })
+      }
+      throw new Error(`transaction ${asked.hash} is in no block`)
+    },
   }
 }
 
@@ -204,7 +202,7 @@ export async function startChain(options: Pick<AnvilOptions, 'flags' | 'keepStat
   const dir = makeTempDir('chain')
   const node = await startAnvil({ dir, logFile: join(dir, 'anvil.log'), limits, ...options })
   try {
-    const client = devClient(node.rpcUrl)
+    const client = miningClient(devClient(node.rpcUrl))
     return new TestChain(node, client, await deployContracts(client), dir)
   } catch (error) {
     await node.process.stop()

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
+import { receiptOf } from '../support/clients/chatClient.ts'
+import { postJson } from '../support/clients/mediaClient.ts'
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -58,7 +60,15 @@ const streamed =
     event(response, { ...(chunk({}, finish) as object), usage })
     response.end('data: [DONE]\n\n')
   }
+/** A report after the end that the provider has stated. */
+const lateUsage: Play = (response) => {
+  beginEvents(response)
+  event(response, chunk({ role: 'assistant', content: 'A' }))
+  const report = JSON.stringify({ choices: [], usage })
+  response.end(`data: ${JSON.stringify(chunk({}, 'stop'))}\n\ndata: [DONE]\n\ndata: ${report}\n\n`)
+}
 const PLAYS: Readonly<Record<string, Play>> = Object.fromEntries([
+  ['late-usage', lateUsage],
   ...ARGUMENTS.map(([pieces], i): [string, Play] => {
     const [first = '', ...rest] = pieces
     const begin = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: first } }
@@ -130,5 +140,23 @@ describe('the package of OpenAI learns who speaks', () => {
         ['assistant', isCall ? '' : 'AB', isCall ? 1 : 0],
       )
     })
+  }
+})
+
+test('a report of usage after the stated end is charged, for clients of every format', async () => {
+  const said = { model: 'test/late-usage', max_tokens: 50, stream: true }
+  for (const [path, body] of [
+    ['chat/completions', { ...said, messages: [{ role: 'user', content: 'hi' }] }],
+    ['messages', { ...said, messages: [{ role: 'user', content: 'hi' }] }],
+    ['responses', { ...said, max_tokens: undefined, max_output_tokens: 50, input: 'hi' }],
+  ] as const) {
+    const reply = await postJson(`${stack.baseUrl}/v1/${path}`, apiKey, body)
+    await stack.settled()
+    const receipt = await receiptOf(stack.baseUrl, apiKey, reply.headers.get('x-request-id') ?? '')
+    assert.deepEqual(
+      [receipt.status, receipt.usage_source, receipt.usage.prompt_tokens, receipt.usage.completion_tokens],
+      ['ok', 'reported', 10, 2],
+      path,
+    )
   }
 })

@@ -16,14 +16,10 @@ import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import type { HeldRepeat } from './heldRepeat.ts'
 import { HeldRepeats } from './heldRepeats.ts'
-import { OwnChunks } from './ownChunks.ts'
+import { OwnChunks, STREAM_END } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
-const ROLE = '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
-
-/** The event that ends every stream of chunks. */
-export const STREAM_END = 'data: [DONE]\n\n'
 
 // Held events are copied out of it immediately.
 const scratch = new OutBuffer()
@@ -116,7 +112,8 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
-    if (this.state === 'broken' || this.state === 'done') return
+    if (this.state === 'done') return this.noteLate(bytes, start, end)
+    if (this.state === 'broken') return
     const separate = lines > 1 ? separateLines(bytes, start, end) : null
     if (separate !== null) return separate.forEach(([from, to]) => void this.onData(bytes, from, to, 1))
     if (lines > 1) joinLines(bytes, start, end)
@@ -127,6 +124,13 @@ export class ChatStream implements FrameSink, RelayStream {
     const kind = dataKind(bytes, start, end)
     if (kind === 'end') this.close()
     else if (kind !== 'nothing') this.readChunk(bytes, start, end)
+  }
+
+  /** Some providers report usage after the end that they have stated, in the same piece of the stream. */
+  private noteLate(bytes: Buffer, start: number, end: number): void {
+    const isRead = this.reports.current === null && scan.scan(bytes, start, end)
+    const report = isRead ? chunkUsage(bytes, start, end, scan, true) : null
+    if (report !== null && this.reports.noteIn(report)) this.framesAtUsage = this.outputFrames
   }
 
   private readChunk(bytes: Buffer, start: number, end: number): void {
@@ -205,9 +209,9 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /** Packages want to know who speaks, which not every provider says. */
   private sayRole(): void {
-    const { guard } = this
-    if (!guard.hasRole && !scan.hasRole && scan.outputs > 0) this.out.appendText(this.own.chunk(ROLE))
-    if (scan.hasRole || scan.outputs > 0) guard.hasRole = true
+    const isMissing = !this.guard.hasRole && !scan.hasRole && scan.outputs > 0
+    if (isMissing) this.out.appendText(this.own.role())
+    if (isMissing || scan.hasRole) this.guard.hasRole = true
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
@@ -219,8 +223,7 @@ export class ChatStream implements FrameSink, RelayStream {
       this.echo = ''
     }
     this.note(scan.outputs, scan.outputBytes, scan.finished)
-    const dropUsage = this.append(this.out, bytes, start, end)
-    this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
+    this.template.learn(bytes, start, end, scan, this.identity, this.append(this.out, bytes, start, end))
     this.watch = this.template.isContent ? this.repeat.text : this.template.isThought ? this.repeat.thought : null
   }
 
@@ -268,7 +271,7 @@ export class ChatStream implements FrameSink, RelayStream {
     if (!isJsonObject(chunk)) return
     this.send((repair) => repair.repaired(chunk))
     const { outputBytes } = this.guard.repairer
-    // Calls count when they arrive, also those that wait for the rest of their name.
+    // Calls count when they arrive, those too that wait for the rest of their name.
     if (scan.call.count > 0 || outputBytes === 0) this.note(outputs, bytes, this.guard.reason !== null)
     else this.note(1, outputBytes, this.guard.reason !== null)
     this.forgetHeld()

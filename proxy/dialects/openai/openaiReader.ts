@@ -53,6 +53,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
 
   private readData(bytes: Buffer, start: number, end: number): void {
     const { sink } = this
+    if (this.done && this.reports.current === null) this.noteLate(bytes.toString('utf8', start, end))
     if (this.done || this.broken || sink === undefined) return
     const kind = dataKind(bytes, start, end)
     if (kind === 'end') {
@@ -61,6 +62,12 @@ export class OpenaiReader implements MessageReader, FrameSink {
     } else if (kind !== 'nothing') {
       this.readChunk(bytes.toString('utf8', start, end), sink)
     }
+  }
+
+  /** Some providers report usage after the end that they have stated, in the same piece of the stream. */
+  private noteLate(text: string): void {
+    const chunk = parseJsonObject(text)
+    if (chunk !== null) this.reports.noteIn(chunk)
   }
 
   private readChunk(text: string, sink: MessageSink): void {

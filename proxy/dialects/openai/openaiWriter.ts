@@ -8,8 +8,8 @@ import type { AnswerContext } from '../shared/codec.ts'
 import { customInput } from '../shared/customTools.ts'
 import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
-import { STREAM_END } from './chatStream.ts'
 import { calledTool } from './chatTools.ts'
+import { STREAM_END } from './ownChunks.ts'
 
 interface HeldCall {
   readonly tool: ClientTool

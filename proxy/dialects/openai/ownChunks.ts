@@ -1,6 +1,10 @@
 import type { ChunkScan } from './chunkScan.ts'
 import type { ChunkIdentity } from './rewrite.ts'
 
+/** The event that ends every stream of chunks. */
+export const STREAM_END = 'data: [DONE]\n\n'
+const ROLE = '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
+
 /** Writes the chunks of a stream that are the gateway's own. */
 export class OwnChunks {
   /** The provider's time of the answer, as JSON; '' until it is known. */
@@ -28,6 +32,11 @@ export class OwnChunks {
   /** The same for members that have choices: without usage, which clients get that asked for it. */
   chunk(members: string): string {
     return this.event(this.keepNullUsage ? `${members},"usage":null` : members)
+  }
+
+  /** A chunk that says who speaks. */
+  role(): string {
+    return this.chunk(ROLE)
   }
 
   /** A chunk of a text completion with this text. */

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
-import { STREAM_END } from '../openai/chatStream.ts'
+import { STREAM_END } from '../openai/ownChunks.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
 import type { PackBound } from '../shared/packed.ts'
