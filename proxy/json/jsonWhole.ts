@@ -15,13 +15,16 @@ export class JsonWhole {
     this.depth = 0
   }
 
-  push(piece: string): void {
-    for (let at = 0; at < piece.length && !this.whole; at++) {
+  /** @returns how much of the piece belongs to the object */
+  push(piece: string): number {
+    let at = 0
+    for (; at < piece.length && !this.whole; at++) {
       const c = piece.charCodeAt(at)
       if (this.escaped) this.escaped = false
       else if (this.inString) this.passInString(c)
       else this.passOutside(c)
     }
+    return at
   }
 
   private passInString(c: number): void {

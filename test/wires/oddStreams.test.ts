@@ -21,6 +21,7 @@ const ARGUMENTS: readonly (readonly [pieces: readonly string[], input: unknown])
   [[' { ', '"a":1}'], { a: 1 }],
   [['{', '}'], {}],
   [['{"a":1}', '{"a":1}'], { a: 1 }],
+  [['{"a"', ':1}{"a"', ':1}'], { a: 1 }],
   [['{"a":1}{"a":1}'], { arguments: '{"a":1}{"a":1}' }],
   [['{"a":"', 'b"', '}'], { a: 'b' }],
 ]

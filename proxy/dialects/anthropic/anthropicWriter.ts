@@ -28,7 +28,7 @@ interface Block {
   text: string
   /** A tool call without any arguments so far. */
   isBare?: boolean
-  /** Arguments that may be no JSON of an object: they are kept until the call ends. */
+  /** Arguments that are no JSON of an object, or may be none where it is absent: they are kept until the call ends. */
   isOdd?: boolean
 }
 
@@ -100,11 +100,12 @@ export class AnthropicWriter implements MessageWriter {
 
   toolArguments(index: number, piece: string): void {
     const block = this.blocks.find((candidate) => candidate.call === index)
-    if (block === undefined || (block.input?.whole === true && block.isOdd === false)) return
-    block.input?.push(piece)
-    block.text += piece
+    if (block === undefined) return
+    const read = block.input?.push(piece)
+    // Nothing that follows the object is sent.
+    block.text += block.isOdd === false ? piece.slice(0, read) : piece
     block.isBare = false
-    if (block.isOdd !== false && !MAY_START.test(block.text)) block.isOdd = !isObjectSoFar(block)
+    if (block.isOdd === undefined && !MAY_START.test(block.text)) block.isOdd = !isObjectSoFar(block)
     this.write()
   }
 
