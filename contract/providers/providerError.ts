@@ -53,6 +53,11 @@ function rawError(raw: unknown): ProviderError {
   return typeof raw === 'string' && raw.startsWith('{') ? providerErrorOf(readJsonPrefix(raw, DEPTH_MAX)) : NOTHING
 }
 
+/** Whether an error is about an account, which is that of the gateway that quotes it. */
+function isOfAccount({ message, names = [] }: ProviderError): boolean {
+  return /quota|billing|credit|balance|account|api.?key/i.test([message, ...names].join(' '))
+}
+
 /** The same for a body, or a part of one, that is parsed already. */
 export function providerErrorOf(value: unknown): ProviderError {
   if (Array.isArray(value)) return providerErrorOf(value[0])
@@ -62,7 +67,7 @@ export function providerErrorOf(value: unknown): ProviderError {
   if (!isJsonObject(error)) return NOTHING
   const message = text(error['message']) || detailText(error['detail']) || text(error['msg'])
   const inner = isJsonObject(error['metadata']) ? rawError(error['metadata']['raw']) : NOTHING
-  if (inner.message !== '') return inner
+  if (inner.message !== '' && !isOfAccount(inner)) return inner
   const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : []
   const retryAfterMs = details.map(({ retryDelay }) => delayMs(retryDelay)).find((ms) => ms > 0) ?? waitIn(message)
   return {

@@ -108,8 +108,6 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'ratelimitexceeded',
     'too_many_requests',
     'throttlingexception',
-    // Of the tokens that wait in batches.
-    'token_limit_exceeded',
     '1302',
     '1303',
     '1305',
@@ -203,7 +201,7 @@ const ACCOUNT: readonly RegExp[] = [
 
 /** Words in which providers say that they do not serve a model, or not to this account. */
 const ROUTE: readonly RegExp[] = [
-  /\bmodel not found\b/i,
+  /^model not found\b/i,
   /\bmodel identifier is invalid\b/i,
   /\bmodel\b[^.]{0,60}\bdecommissioned\b/i,
   /\borganization must be verified\b/i,

@@ -22,6 +22,8 @@ const SHORT_ANSWER_BYTES = 1_048_576
 const SHORT_ANSWER_BOUNDS = { depthMax: 64, membersMax: 32_768, elementsMax: 32_768 }
 /** The rest of a longer error, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
+/** The tokens of all batches that wait are more than the provider takes. */
+const TOO_MANY_WAIT = 'token_limit_exceeded'
 /** Other words for the states that OpenAI has. */
 const STATUSES: ReadonlyMap<string, string> = new Map([
   ['canceled', 'cancelled'],
@@ -41,7 +43,7 @@ export interface UpstreamBatch {
   readonly groupId: string
   /** Why the provider would not run it; '' for no reason. */
   readonly reason: string
-  /** The provider would not run it for now, or not on our account. */
+  /** The provider has run nothing of it: it would not for now, or not on our account. */
   readonly isBusy: boolean
   /** The number of requests that it has answered, 0 where it does not say. */
   readonly answered: number
@@ -145,13 +147,13 @@ export class BatchApi {
     await this.ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
   }
 
-  /** Searches the provider's batches, newest first, for the one of a group. */
+  /** Searches the provider's batches, newest first, for the one of a group. Those that it would not run do not count. */
   async find(groupId: string): Promise<UpstreamBatch | undefined> {
     for (let after = '', page = 0; page < this.limits.batchFindPagesMax; page++) {
       const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`
       const list = objectOf(await this.ask('GET', `/batches${query}`))
       const batches = Array.isArray(list['data']) ? list['data'].map(readBatch) : []
-      const found = batches.find((batch) => batch.groupId === groupId)
+      const found = batches.find((batch) => batch.groupId === groupId && !batch.isBusy)
       if (found !== undefined) return found
       after = batches.at(-1)?.id ?? ''
       if (list['has_more'] !== true || after === '') return undefined
@@ -237,7 +239,8 @@ function batchOf(answer: HttpAnswer): UpstreamBatch {
 function readBatch(value: unknown): UpstreamBatch {
   const batch = isJsonObject(value) ? value : {}
   const text = (name: string): string => (typeof batch[name] === 'string' ? batch[name] : '')
-  const metadata = batch['metadata']
+  const { metadata, request_counts: counts } = batch
+  const answered = Number(isJsonObject(counts) ? (counts['completed'] ?? 0) : 0)
   const groupId: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, GROUP_NAME) : ''
   return {
     id: text('id'),
@@ -245,14 +248,17 @@ function readBatch(value: unknown): UpstreamBatch {
     outputFileId: text('output_file_id'),
     errorFileId: text('error_file_id'),
     groupId: typeof groupId === 'string' ? groupId : '',
-    ...refusalIn(batch['errors']),
-    answered: Number(isJsonObject(batch['request_counts']) ? (batch['request_counts']['completed'] ?? 0) : 0),
+    ...refusalIn(batch['errors'], text('status') === 'failed' && answered === 0 && text('output_file_id') === ''),
+    answered,
   }
 }
 
 /** `errors` is a list object: {object: "list", data: [{code, message}]}. */
-function refusalIn(errors: unknown): Pick<UpstreamBatch, 'reason' | 'isBusy'> {
+/** @param isUnrun nothing of the batch was run */
+function refusalIn(errors: unknown, isUnrun: boolean): Pick<UpstreamBatch, 'reason' | 'isBusy'> {
   const error = providerErrorOf({ errors: isJsonObject(errors) ? errors['data'] : undefined })
   const { owner } = faultOf(REFUSED_STATUS, error)
-  return { reason: shownMessage(REFUSED_STATUS, error), isBusy: owner === 'rate' || owner === 'account' }
+  const isFull = error.code === TOO_MANY_WAIT
+  const isBusy = isUnrun && (isFull || owner === 'rate' || owner === 'account')
+  return { reason: isFull ? '' : shownMessage(REFUSED_STATUS, error), isBusy }
 }

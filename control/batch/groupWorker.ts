@@ -106,13 +106,13 @@ export class GroupWorker {
     const batch = await api.retrieve(group.upstreamId ?? '')
     const nowMs = now()
     if (OVER.has(batch.status)) {
-      if (batch.status === 'failed' && batch.isBusy && nowMs < group.deadlineMs) return this.again(group)
+      if (batch.isBusy && nowMs < this.cancelAtMs(group)) return this.again(group)
       await this.collect(group, batch, api)
       await this.end(group, endOf(batch, group), batch.reason)
       return this.removeFiles(group, batch, api)
     }
     if (nowMs >= group.deadlineMs) return this.end(group, 'expired', '')
-    const cancelAtMs = group.deadlineMs - this.options.limits.batchCancelLeadMs
+    const cancelAtMs = this.cancelAtMs(group)
     if (nowMs >= cancelAtMs && !group.cancelled) {
       // A cancelled batch still returns the jobs that it has finished by then.
       await api.cancel(batch.id)
@@ -126,9 +126,12 @@ export class GroupWorker {
   /** Sends a batch once more that the provider did not run: its limits, or those of our account there, are used up for now. */
   private again(group: GroupRow): Promise<void> {
     const { pool, now, limits } = this.options
-    const dueAtMs = now() + backoffMs(group.attempts, limits.batchRetryMs, limits.batchRetryMaxMs)
-    const change = { state: 'sending' as const, postedAtMs: null, dueAtMs: Math.min(dueAtMs, group.deadlineMs) }
-    return changeGroup(pool, group, { ...change, release: true })
+    const dueAtMs = Math.min(now() + limits.batchRetryMaxMs, group.deadlineMs)
+    return changeGroup(pool, group, { state: 'sending', postedAtMs: null, dueAtMs, release: true })
+  }
+
+  private cancelAtMs({ deadlineMs }: GroupRow): number {
+    return deadlineMs - this.options.limits.batchCancelLeadMs
   }
 
   /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
@@ -136,11 +139,11 @@ export class GroupWorker {
     const { pool, now } = this.options
     const jobs = await this.jobsByCustomId(group)
     let contradicted = 0
-    let lines = 0
+    let answered = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
       for await (const line of readLines(await api.file(fileId), this.options.limits)) {
-        lines++
+        if (fileId === batch.outputFileId) answered++
         const job = jobs.get(line.customId)
         if (job === undefined) continue
         const decision =
@@ -153,8 +156,8 @@ export class GroupWorker {
       }
     }
     // The results may be there later, and the provider bills them.
-    if (lines === 0 && batch.status !== 'failed' && batch.answered > 0 && now() < group.deadlineMs) {
-      throw new Error(`the provider has answered ${batch.answered} requests, and its files have no lines`)
+    if (answered < batch.answered && batch.status !== 'failed' && now() < group.deadlineMs) {
+      throw new Error(`the provider has answered ${batch.answered} requests, and its file has ${answered} lines`)
     }
     this.options.contradictions.note(group.provider, contradicted, { group: group.id })
   }

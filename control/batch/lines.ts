@@ -41,7 +41,8 @@ export interface ResultLine {
  */
 export async function* readLines(file: Buffer, limits: ResultLimits): AsyncGenerator<ResultLine> {
   let turnCost = 0
-  for (let at = file.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0; at < file.length; ) {
+  const isMarked = file.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  for (let at = isMarked ? BYTE_ORDER_MARK.length : 0; at < file.length; ) {
     const found = file.indexOf(LF, at)
     const end = found < 0 ? file.length : found
     if (end - at < LINE_BYTES_MIN) turnCost += BLANK_COST_BYTES

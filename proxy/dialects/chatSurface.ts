@@ -11,6 +11,7 @@ import { openaiProvider } from './openai/openaiProvider.ts'
 import { OpenaiRequestBuilder, printOpenai } from './openai/openaiRequestBuilder.ts'
 import { STREAM_END } from './openai/ownChunks.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
+import { isOtherKind } from './shared/clientTools.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
 import { translate } from './shared/translate.ts'
 
@@ -23,11 +24,13 @@ const overOpenai: ChatCodec = {
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: (context: AnswerContext) => {
     const { requestId, model, request, limits } = context
-    if (request.tools !== undefined) return rewritten.stream(context)
+    if (request.tools?.some(isOtherKind) === true) return rewritten.stream(context)
     return new ChatStream(chunkIdentity(requestId, model.id), request.includeUsage, boundsOf(context), limits)
   },
   answer: (body, context) =>
-    context.request.tools === undefined ? readOpenaiAnswer(body, context) : rewritten.answer(body, context),
+    context.request.tools?.some(isOtherKind) === true
+      ? rewritten.answer(body, context)
+      : readOpenaiAnswer(body, context),
   end: openaiEnd,
 }
 

@@ -18,7 +18,7 @@ export function isRedirect(status: number): boolean {
  * @returns undefined for an address that may not be followed
  */
 export function redirected(request: UpstreamRequest, location: string | undefined): UpstreamRequest | undefined {
-  const base = new URL(request.path, request.origin)
+  const base = new URL(request.origin + request.path)
   const url =
     location !== undefined && URL.canParse(location, base.href) ? parseWebUrl(new URL(location, base).href) : undefined
   if (url === undefined) return undefined

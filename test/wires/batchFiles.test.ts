@@ -19,11 +19,8 @@ const NO_ROOM = {
   message: 'Enqueued token limit reached for m in organization SECRET. Limit: 2,000,000 enqueued tokens.',
 }
 const NO_MONEY = { code: 'billing_hard_limit_reached', message: 'Billing hard limit has been reached SECRET' }
-const failed = (error: object) => ({
-  status: 'failed',
-  output_file_id: null,
-  errors: { object: 'list', data: [error] },
-})
+const NOTHING_RUN = { output_file_id: null, request_counts: { total: 1, completed: 0 } }
+const failed = (error: object) => ({ status: 'failed', errors: { object: 'list', data: [error] }, ...NOTHING_RUN })
 const refused = (status: unknown) => ({ status_code: status, body: { error: { message: 'SECRET who are you' } } })
 
 interface Row {
@@ -67,6 +64,11 @@ const ROWS: readonly Row[] = [
     states: [failed(NO_ROOM), failed(NO_ROOM), { status: 'completed' }],
     outcome: 'done',
     created: 3,
+  },
+  {
+    title: 'no money for the rest',
+    states: [{ status: 'failed', errors: { object: 'list', data: [NO_MONEY] } }],
+    outcome: 'done',
   },
   { title: 'no money', states: [failed(NO_MONEY), { status: 'completed' }], outcome: 'done', created: 2 },
   {
@@ -150,7 +152,7 @@ before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   stack = await startStack({
-    limits: { batchGatherMs: 1, batchTickMs: 20, batchPollMs: 20, batchRetryMs: 20 },
+    limits: { batchGatherMs: 1, batchTickMs: 20, batchPollMs: 20, batchRetryMs: 20, batchRetryMaxMs: 50 },
     catalog: {
       providers: [{ id: 'scripted', base_url: baseUrl, batch: true }],
       models: ROWS.map((row) => ({

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { receiptOf } from '../support/clients/chatClient.ts'
 import { mediaModel, postForm, postJson } from '../support/clients/mediaClient.ts'
 import { priceOf } from '../support/reconcile.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 const IMAGE = priceOf('image', 1)
 const SPOKEN = priceOf('speech', 10)
@@ -196,4 +196,35 @@ test('the default of a package for the times of a transcription is no reason to 
   // The file is no sound, which is found after the fields were read.
   assert.match((await send('segment')).text, /unsupported_audio/)
   assert.match((await send('word')).text, /timestamp_granularities/)
+})
+
+test('a client that leaves before an error has come in place of sound pays nothing', async () => {
+  for (const type of ['application/json', 'audio/mpeg']) {
+    const client = new AbortController()
+    const gone = new Promise<ServerResponse>((resolve) => {
+      answer = (response) => {
+        response.writeHead(200, { 'content-type': type }).flushHeaders()
+        setImmediate(() => resolve(response))
+      }
+    })
+    const sent = fetch(`${stack.baseUrl}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: json({ model: 'test/audio', input: 'x'.repeat(10), voice: 'v' }),
+      signal: client.signal,
+    })
+    const response = await gone
+    client.abort()
+    await assert.rejects(sent, { name: 'AbortError' })
+    await until('it is noticed', async () =>
+      /^sluice_open_requests(?:\{[^}]*\})? 0$/m.test(await (await fetch(stack.metricsUrl)).text()),
+    )
+    response.end(json(BAD_VOICE))
+    await stack.settled()
+    const listed = await fetch(`${stack.baseUrl}/v1/receipts?limit=1`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    })
+    const { data } = (await listed.json()) as { data: { status: string; cost: { units: string } }[] }
+    assert.deepEqual([data[0]?.status, data[0]?.cost.units], ['failed', '0'], type)
+  }
 })

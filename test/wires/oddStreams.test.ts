@@ -49,6 +49,13 @@ const ROLES: readonly (readonly [title: string, deltas: readonly object[]])[] = 
     ],
   ],
   ['a role with the first piece', [{ role: 'assistant', content: 'A' }, { content: 'B' }]],
+  [
+    'a role with a call whose arguments follow',
+    [
+      { role: 'assistant', content: null, tool_calls: [{ index: 0, ...call('f', '') }] },
+      { tool_calls: [{ index: 0, function: { arguments: '{}' } }] },
+    ],
+  ],
   ['a call without a role', [{ tool_calls: [{ index: 0, ...call('f', '{}') }] }]],
 ]
 

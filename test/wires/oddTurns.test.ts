@@ -17,6 +17,7 @@ const text = (said: string) => ({ type: 'text', text: said })
 const said = (role: string, content: unknown, more: object = {}) => ({ role, content, ...more })
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
 const image = { type: 'image_url', image_url: { url: PNG } }
+const used = { type: 'tool_use', id: 't1', name: 'f', input: {} }
 const signed = { type: 'thinking', thinking: 'hm', signature: 'own' }
 const tool = (name: string) => ({
   type: 'function',
@@ -89,7 +90,7 @@ const ROWS: readonly Row[] = [
     body: {
       messages: [
         HELLO,
-        said('assistant', null, { function_call: { name: 'f', arguments: '{}' } }),
+        said('assistant', null, { function_call: { name: 'f', arguments: '{}' }, tool_calls: null }),
         said('function', 'x', { name: 'f' }),
         HELLO,
       ],
@@ -140,6 +141,25 @@ const ROWS: readonly Row[] = [
       sent: left === null ? [HELLO, HELLO] : [HELLO, said('assistant', left), HELLO],
     }),
   ),
+  {
+    ...MESSAGES,
+    title: 'thinking before a call in a turn of its own',
+    over: 'anthropic',
+    body: {
+      messages: [
+        HELLO,
+        said('assistant', [signed]),
+        said('assistant', [used]),
+        user([{ type: 'tool_result', tool_use_id: 't1', content: 'x' }]),
+      ],
+    },
+    sent: [
+      HELLO,
+      said('assistant', [signed]),
+      said('assistant', [used]),
+      user([{ type: 'tool_result', tool_use_id: 't1', content: 'x' }]),
+    ],
+  },
   ...[{ type: 'object' }, {}].map(
     (schema, i): Row => ({
       path: '/v1/messages',

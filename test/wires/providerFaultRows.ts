@@ -79,7 +79,26 @@ export const FAULT_ROWS: readonly Row[] = [
     body: { detail: 'Method Not Allowed' },
     code: 'upstream_unavailable',
   },
+  {
+    name: 'no money of a provider behind a gateway that quotes it',
+    status: 429,
+    body: {
+      error: {
+        message: 'Provider returned error',
+        code: 429,
+        metadata: { raw: JSON.stringify(openai('SECRET', { code: 'insufficient_quota' })) },
+      },
+    },
+    code: 'rate_limited',
+  },
   // The request.
+  {
+    name: 'words of a missing model',
+    status: 400,
+    body: openai('Unknown tool choice: model not found in tools'),
+    shown: /Unknown tool choice/,
+    ...THEIRS,
+  },
   {
     name: 'moderation at 403',
     status: 403,

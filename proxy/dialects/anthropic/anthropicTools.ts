@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { calledName } from '../shared/clientTools.ts'
+import { calledName, sentName } from '../shared/clientTools.ts'
 import { inputSchema } from './inputSchema.ts'
 
 /** The tools of a chat request and the choice among them, as members of a Messages body. */
@@ -33,8 +33,12 @@ function allowedTools(
   return { tools: some.length === 0 ? tools : some, choice: allowed['mode'] === 'required' ? 'required' : 'auto' }
 }
 
+/** The name that a function has at the provider, of a tool or of what means one: custom tools are functions there. */
 function nameOf(tool: unknown): unknown {
-  return isJsonObject(tool) && isJsonObject(tool['function']) ? tool['function']['name'] : undefined
+  if (!isJsonObject(tool)) return undefined
+  const { function: own, custom, name } = tool
+  if (isJsonObject(own)) return own['name']
+  return isJsonObject(custom) ? sentName(String(custom['name'])) : name
 }
 
 /** Whether the model must call a tool, which excludes that it thinks first. */

@@ -30,6 +30,8 @@ interface Block {
   isBare?: boolean
   /** Arguments that are no JSON of an object, or may be none where it is absent: they are kept until the call ends. */
   isOdd?: boolean
+  /** An opening brace, where arguments have that alone so far. */
+  began?: string
 }
 
 /** The beginning of an object, and one that more text has to show. */
@@ -105,8 +107,15 @@ export class AnthropicWriter implements MessageWriter {
     // Nothing that follows the object is sent.
     block.text += block.isOdd === false ? piece.slice(0, read) : piece
     block.isBare = false
-    if (block.isOdd === undefined && !MAY_START.test(block.text)) block.isOdd = !isObjectSoFar(block)
+    if (block.isOdd === undefined) this.judge(block, (block.began ?? '') + piece)
     this.write()
+  }
+
+  /** @param start the first characters of the arguments that are no blanks, and what follows */
+  private judge(block: Block, start: string): void {
+    if (MAY_START.test(start)) block.began = start.trim()
+    else
+      block.isOdd = !OBJECT_START.test(start) || (block.input?.whole === true && parseJsonObject(block.text) === null)
   }
 
   ends(reason: FinishReason): void {
@@ -196,9 +205,4 @@ export class AnthropicWriter implements MessageWriter {
     const input = block?.isBare === true ? anthropicEvent('content_block_delta', { index, delta: NO_INPUT }) : ''
     return input + this.oddInput(block, index) + anthropicEvent('content_block_stop', { index })
   }
-}
-
-/** Whether arguments begin as those of an object; whole ones are read. */
-function isObjectSoFar({ text, input }: Block): boolean {
-  return OBJECT_START.test(text) && (input?.whole !== true || parseJsonObject(text) !== null)
 }

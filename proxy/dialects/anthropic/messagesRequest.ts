@@ -192,13 +192,19 @@ function readMessages(
       effort = readEffort(message['output_config'], field) ?? effort
     }
     const read = isEmpty(sent) ? [] : readContent(sent, role, `${field}.content`, reading)
-    const content = role === 'assistant' ? withoutLastThoughts(read, size) : read
+    // Turns of one side that follow each other are one.
+    const ends = role === 'assistant' && roleOf(value[i + 1]) !== role
+    const content = ends ? withoutLastThoughts(read, size) : read
     if (content.length > 0) messages.push({ role, content })
     else if (i === newest && isEmpty(sent)) throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }
   if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   return { messages: pairedBlocks(messages, size), effort }
+}
+
+function roleOf(message: unknown): unknown {
+  return isJsonObject(message) ? message['role'] : undefined
 }
 
 /** The format refuses a turn of the assistant that ends with thinking, as of one that was stopped or whose rest was left out. */

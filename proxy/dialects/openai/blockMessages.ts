@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { isGiven } from '../../json/fields.ts'
 
 /** The blocks of Messages that a chat has as messages or members of their own, by the role whose content they are in. */
 const BLOCKS: ReadonlyMap<unknown, string> = new Map([
@@ -44,6 +45,6 @@ export function messagesOfFunctions(message: unknown, isOld: boolean): readonly 
   if (!isOld || !isJsonObject(message)) return null
   const { role, function_call: call, name: _name, ...rest } = message
   if (role === 'function') return [{ ...rest, role: 'tool' }]
-  if (role !== 'assistant' || !isJsonObject(call) || message['tool_calls'] !== undefined) return null
+  if (role !== 'assistant' || !isJsonObject(call) || isGiven(message['tool_calls'])) return null
   return [{ ...rest, role, tool_calls: [{ type: 'function', function: call }] }]
 }

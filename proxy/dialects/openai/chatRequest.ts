@@ -7,6 +7,7 @@ import { readTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
+import { isOtherKind } from '../shared/clientTools.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { readAsides } from './asides.ts'
 import { completeCalls, readTools } from './chatTools.ts'
@@ -35,7 +36,7 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
   if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
-  if (batch && tools.differing.length > 0) {
+  if (batch && tools.differing.some(isOtherKind)) {
     throw invalidRequest('Custom tools are not served in batch jobs; send functions.', 'tools')
   }
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'

@@ -201,17 +201,10 @@ export class ChatStream implements FrameSink, RelayStream {
 
   private relayChat(bytes: Buffer, start: number, end: number): void {
     const fate = this.guard.fateOf(bytes, scan, this.out)
-    if (fate !== 'rewrite') this.sayRole()
+    if (fate !== 'rewrite' && this.guard.lacksRole(scan, fate)) this.out.appendText(this.own.role())
     if (fate === 'relay') this.relay(bytes, start, end)
     else if (fate === 'hold') this.hold(bytes, start, end)
     else this.rewrite(parseBytes(bytes, start, end), scan.outputs, scan.outputBytes)
-  }
-
-  /** Packages want to know who speaks, which not every provider says. */
-  private sayRole(): void {
-    const isMissing = !this.guard.hasRole && !scan.hasRole && scan.outputs > 0
-    if (isMissing) this.out.appendText(this.own.role())
-    if (isMissing || scan.hasRole) this.guard.hasRole = true
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {

@@ -33,7 +33,9 @@ export class ChunkGuard {
   /** The client has got text or reasoning in chunks as they were. */
   hasRelayed = false
   /** The client has got the role of the message. */
-  hasRole = false
+  private hasRole = false
+  /** It will with the chunk that is held. */
+  private heldRole = false
   private readonly requestId: string
   private readonly bounds: CallBounds
   private repair: ChunkRepair | undefined
@@ -71,6 +73,14 @@ export class ChunkGuard {
     return fate === 'relay' && this.takesReason(bytes, scan) ? 'relay' : 'rewrite'
   }
 
+  /** Whether a chunk is the first with output, and nobody has said who speaks, which packages want to know. */
+  lacksRole({ hasRole, outputs }: ChunkScan, fate: ChunkFate): boolean {
+    const isLacking = !hasRole && outputs > 0 && !this.hasRole && !this.heldRole
+    if (fate === 'hold' && hasRole) this.heldRole = true
+    else if (hasRole || isLacking) this.hasRole = true
+    return isLacking
+  }
+
   /** Keeps the beginning of a call until `sendHeld` or `dropHeld`. */
   hold(event: Buffer): void {
     this.held = Buffer.from(event)
@@ -80,12 +90,14 @@ export class ChunkGuard {
     if (this.held === null) return
     out.appendAll(this.held)
     this.held = null
+    if (this.heldRole) this.hasRole = true
     this.repair?.choices.calls.adoptSent()
   }
 
   /** The call is rewritten with what follows. */
   dropHeld(): void {
     this.held = null
+    this.heldRole = false
   }
 
   /** Whether the reason of the chunk is the first, one of the known ones, and right for what was said before it. */

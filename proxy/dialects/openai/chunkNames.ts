@@ -9,6 +9,7 @@ export const NAMES = {
   created: Buffer.from('created'),
   error: Buffer.from('error'),
   aside: Buffer.from('x_groq'),
+  baseResponse: Buffer.from('base_resp'),
   receipt: Buffer.from('receipt'),
   obfuscation: Buffer.from('obfuscation'),
   object: Buffer.from('object'),

@@ -209,7 +209,10 @@ export class ChunkScan {
     } else if (isName(bytes, nameStart, nameEnd, NAMES.error) && bytes[start] !== LETTER_N) {
       this.errorStart = start
       this.errorEnd = at
-    } else if (isName(bytes, nameStart, nameEnd, NAMES.aside)) {
+    } else if (
+      isName(bytes, nameStart, nameEnd, NAMES.aside) ||
+      isName(bytes, nameStart, nameEnd, NAMES.baseResponse)
+    ) {
       this.hasAside = true
     } else if (isName(bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start

@@ -47,6 +47,11 @@ export function differs({ sent, name, namespace, kind }: ClientTool): boolean {
   return sent !== name || namespace !== undefined || kind !== 'function'
 }
 
+/** Whether a tool is one that providers get as a function, and its client has as something else. */
+export function isOtherKind({ kind }: ClientTool): boolean {
+  return kind !== 'function'
+}
+
 /**
  * The tool that a provider's call means.
  * @param tools those of the request that differ; absent for none

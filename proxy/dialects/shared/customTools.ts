@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** Arguments that end within the text of their only member. */
-const CUT_INPUT = /^\s*\{\s*"input"\s*:\s*("(?:[^"\\]|\\.)*)\\?$/s
-const HALF_ESCAPE = /\\u[0-9a-f]{0,3}$/i
+/** The beginning of arguments with a text as their only member. */
+const INPUT_START = /^\s*\{\s*"input"\s*:\s*"/
+const HALF_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i
 
 /** The parameters of a function whose only argument is a text. */
 export const TEXT_INPUT: JsonObject = {
@@ -29,8 +29,14 @@ export function customFunction(description: unknown, format: unknown): JsonObjec
 
 /** The beginning of a text whose JSON was cut off; null for any other. */
 function cutInput(text: string): string | null {
-  const began = CUT_INPUT.exec(text)?.[1]?.replace(HALF_ESCAPE, '')
-  return began === undefined ? null : textOf(parseJsonObject(`{"input":${began}"}`)?.['input'])
+  const start = INPUT_START.exec(text)?.[0]
+  if (start === undefined) return null
+  const began = text.slice(start.length)
+  return inputIn(began) ?? inputIn(began.replace(HALF_ESCAPE, ''))
+}
+
+function inputIn(began: string): string | null {
+  return textOf(parseJsonObject(`{"input":"${began}"}`)?.['input'])
 }
 
 function textOf(value: unknown): string | null {

@@ -1,7 +1,8 @@
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { ErrorBody } from '../../upstream/errorBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
-import type { Bill } from '../run/bill.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
 import { RelayedRun } from './relayedRun.ts'
 
@@ -65,11 +66,15 @@ export class ByteRun extends RelayedRun<BytePlan> {
     this.run.settle('partial', this.plan.bill, 'stream_interrupted')
   }
 
-  // Whether the provider takes the request decides its cost. When too many requests already wait for that, it counts as
-  // taken.
+  // The first byte decides the cost: sound, or an error in its place. When too many requests already wait for that, it counts
+  // as sound.
   onGone(): void {
-    if (this.run.phase === 'calling' && this.call.detach()) return
-    this.run.leave(this.plan.bill)
+    if (!this.begun && this.call.detach()) return
+    if (this.fault === undefined) this.run.leave(this.plan.bill)
+    else {
+      this.call.cancel()
+      this.run.settle('failed', NO_BILL, CLIENT_GONE)
+    }
   }
 
   onCut(): void {
