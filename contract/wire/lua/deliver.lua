@@ -3,12 +3,12 @@
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count,
 --   count of rates; then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants (coin as in
 --   shared/coin.lua), permits returned as "count,interval" ('' for none; "-count,interval,burst": used and not taken);
---   then for each rate whose lease is not settled now the field of the lease and its permits;
+--   then for each rate whose lease is not settled now its permits;
 --   then for each lease that is charged and not settled now its field of charges (see shared/lease.lua) and the text of all of
 --   them; then the minutes that first results are remembered. The lease of a request with a single hold represents that hold
 --   and gives back everything that is not charged.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered, the epoch,
---   the permits that are left of those that were taken for leases, as `field=permits;...`.
+--   the permits that are left after each text with a burst, in their order, as `permits;...` ('' for a rate that is gone).
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
 
 -- Makes a hold a part of the lease of its request. Returns whether there was one.
@@ -48,17 +48,16 @@ local function settleKey(k, a)
 end
 
 local permitsLeft = {}
-local function changePermits(countersKey, field, text)
+local function changePermits(countersKey, text)
   local count, interval, burst = string.match(text, '^(%-?%d+),(%d+),?(%d*)$')
-  local tat = count and redis.call('HGET', countersKey, 'tat')
+  local tat, place = count and redis.call('HGET', countersKey, 'tat'), #permitsLeft + 1
+  if burst ~= '' then permitsLeft[place] = '' end
   if not tat then return end
   if burst ~= '' then tat = math.max(tonumber(tat), nowMicros) end
   tat = math.max(tat - count * interval, 0)
   redis.call('HSET', countersKey, 'tat', format('%d', tat))
-  if burst ~= '' then
-    local left = math.floor((nowMicros + interval * (burst - 1) - tat) / interval) + 1
-    permitsLeft[#permitsLeft + 1] = format('%s=%d', field, math.max(left, 0))
-  end
+  if burst == '' then return end
+  permitsLeft[place] = format('%d', math.max(math.floor((nowMicros + interval * (burst - 1) - tat) / interval) + 1, 0))
 end
 
 local from, to, count, rates, fields = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6]), tonumber(ARGV[7]), {}
@@ -74,15 +73,15 @@ for i = 0, count - 1 do
   else
     settleKey(k, a)
   end
-  if ARGV[a + 7] ~= '' then changePermits(KEYS[k + 1], ARGV[a], ARGV[a + 7]) end
+  if ARGV[a + 7] ~= '' then changePermits(KEYS[k + 1], ARGV[a + 7]) end
 end
 local k, a = 4 + count * ITEM_KEYS, 8 + count * ITEM_ARGS
-for i = 0, rates - 1 do changePermits(KEYS[k + i], ARGV[a + 2 * i], ARGV[a + 2 * i + 1]) end
+for i = 0, rates - 1 do changePermits(KEYS[k + i], ARGV[a + i]) end
 if to > 0 then
   redis.call('XADD', KEYS[3], '*', 'b', ARGV[5])
   delivered = to
 end
 local writes = { 'op', ARGV[2], 'seq', format('%d', delivered) }
-for i = a + 2 * rates, #ARGV - 1 do writes[#writes + 1] = ARGV[i] end
+for i = a + rates, #ARGV - 1 do writes[#writes + 1] = ARGV[i] end
 writeOwner(KEYS[2], writes)
 return { OK, nowMs, delivered, ARGV[1], table.concat(permitsLeft, ';') }

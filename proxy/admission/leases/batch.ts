@@ -52,6 +52,8 @@ export interface DeliverArguments {
   readonly args: ScriptArgument[]
   /** The fields of the leases whose charges are not settled now. */
   readonly unsettled: ReadonlySet<string>
+  /** The keys whose permits were used and not taken, in the order in which Redis answers how many are left. */
+  readonly owing: readonly string[]
 }
 
 const SETTLED: Unsettled = () => null
@@ -67,6 +69,7 @@ export function deliverArguments(
   const keys: ScriptKey[] = []
   const args: ScriptArgument[] = []
   const rates: LeaseSums[] = []
+  const owing: string[] = []
   const unsettled = new Map<string, Parts>()
   for (const one of sums) {
     const { lease, charged, back, permits } = one
@@ -80,16 +83,23 @@ export function deliverArguments(
     keys.push(accountKeys(shard, accountId, keyId))
     args.push(field, accountId, lease.keys)
     args.push(coinPartText(charged), grantsText(charged.grants), coinPartText(back), grantsText(back.grants), permits)
+    if (hasBurst(permits)) owing.push(keyId)
   }
   args.unshift(sums.length - unsettled.size, rates.length)
   for (const { lease, permits } of rates) {
     keys.push(keyCountersKey(lease.shard, lease.keyId))
-    args.push(lease.field, permits)
+    args.push(permits)
+    if (hasBurst(permits)) owing.push(lease.keyId)
   }
   for (const [field, all] of unsettled) {
     if (!isNothing(all)) args.push(chargesField(field), `${coinPartText(all)}|${grantsText(all.grants)}`)
   }
-  return { keys, args, unsettled: new Set(unsettled.keys()) }
+  return { keys, args, unsettled: new Set(unsettled.keys()), owing }
+}
+
+/** Whether permits are some that were used and not taken, after which Redis answers how many are left. */
+function hasBurst(permits: string): boolean {
+  return permits.startsWith('-')
 }
 
 function sumsOf(endings: readonly LeasedEnding[], given: readonly GivenBack[]): LeaseSums[] {

@@ -85,13 +85,13 @@ export class ShardCalls {
     given: readonly GivenBack[],
     unsettledWith?: Unsettled,
   ): Promise<Delivered | NotTaken> {
-    const { keys, args, unsettled } = deliverArguments(endings, given, unsettledWith)
+    const { keys, args, unsettled, owing } = deliverArguments(endings, given, unsettledWith)
     const batch = endings.length === 0 ? '' : Buffer.from(batchText(this.context.owner, endings), 'latin1')
     const range = [endings[0]?.seq ?? 0, endings.at(-1)?.seq ?? 0]
     args.push(this.context.limits.rememberResultMinutes)
     const reply = await this.call('deliver', [...this.fixed, ...keys], [...range, batch, ...args])
     if (!isTaken(reply)) return this.notTaken(reply[0], reply[3])
-    return { code: reply[0], nowMs: reply[1], permitsLeft: permitsLeftIn(String(reply[4])), unsettled }
+    return { code: reply[0], nowMs: reply[1], permitsLeft: permitsLeftIn(String(reply[4]), owing), unsettled }
   }
 
   /**
@@ -160,12 +160,10 @@ export class ShardCalls {
   }
 }
 
-function permitsLeftIn(text: string): PermitsLeft[] {
-  if (text === '') return []
-  return text.split(';').map((one) => {
-    const [field = '', count] = one.split('=')
-    return { keyId: field.slice(field.indexOf(':') + 1, field.lastIndexOf(':')), count: Number(count) }
-  })
+/** @param owing the keys, in the order of the answer */
+function permitsLeftIn(text: string, owing: readonly string[]): PermitsLeft[] {
+  const counts = text === '' ? [] : text.split(';')
+  return owing.map((keyId, i) => ({ keyId, count: Number(counts[i] ?? '') }))
 }
 
 type Reply = [code: number, nowMs: number, ...rest: unknown[]]

@@ -189,13 +189,12 @@ test('permits that were used on a lease that rests are taken from the rate when 
   const [shard, rate] = [shardOf(accountId), '100000000,10']
   await owner.leaseOne({ accountId, want: 7, waiting: 7, rate })
   const owed = () => owner.deliver(shard, [], [{ accountId, permits: '-1,100000000,10' }])
-  const field = await owner.fieldNow({ accountId })
-  assert.equal((await owed()).permitsLeft, `${field}=2`)
+  assert.equal((await owed()).permitsLeft, '2')
   assert.equal((await owner.leaseOne({ accountId, want: 5, waiting: 5, rate })).permits, 2)
-  assert.equal((await owed()).permitsLeft, `${field}=0`)
+  assert.equal((await owed()).permitsLeft, '0')
   // A rate that was not used for long has no more than its burst: the permit is taken from now on.
   await redis.hset(keyCountersKey(shard, keyOf(accountId)), 'tat', 1)
-  assert.equal((await owed()).permitsLeft, `${field}=9`)
+  assert.equal((await owed()).permitsLeft, '9')
   assert.equal((await owner.leaseOne({ accountId, want: 20, least: 1, waiting: 20, rate })).permits, 9)
 })
 

@@ -82,6 +82,8 @@ for (const workers of [1, 2]) {
       const { pid } = stack.proxy
       const ended = stack.proxy.sigterm()
       await draining(stack)
+      // A worker that is asked says nothing of the others.
+      await until('every worker drains', () => stack.logs().split('worker_draining').length > workers)
       assert.ok(pid !== undefined)
       // A signal counts once, however often and in whichever kind it comes.
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.kill(pid, signal)

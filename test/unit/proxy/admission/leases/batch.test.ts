@@ -67,7 +67,7 @@ test('charges that Redis settles later are one text a lease, after all that are 
     ['L:key_2:5', { ...coin(36), grants: [{ grantId: 'g', units: 7 }] }],
     ['L:key_4:5', NO_PARTS],
   ])
-  const { keys, args, unsettled } = deliverArguments(
+  const { keys, args, unsettled, owing } = deliverArguments(
     [
       ending(1, { charged: { ...coin(4), grants: [] } }),
       ending(2, { lease: lease('key_2'), charged: { ...coin(6), grants: [] } }),
@@ -77,7 +77,7 @@ test('charges that Redis settles later are one text a lease, after all that are 
     (field) => charges.get(field) ?? assert.fail(field),
   )
   assert.equal(keys.length, 1)
-  const permits = ['L:key_1:5', '-1,1000,5']
-  assert.deepEqual(args, [0, 1, ...permits, 'C:key_1:5', '40|', 'C:key_2:5', '36|g=7'])
+  assert.deepEqual(args, [0, 1, '-1,1000,5', 'C:key_1:5', '40|', 'C:key_2:5', '36|g=7'])
+  assert.deepEqual(owing, ['key_1'])
   assert.deepEqual([...unsettled], ['L:key_1:5', 'L:key_2:5', 'L:key_4:5'])
 })
