@@ -6,6 +6,7 @@ import type { Span } from './span.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const BYTE_ORDER_MARK = '\ufeff'
+const MARK_BYTES = Buffer.from(BYTE_ORDER_MARK)
 const AT_END = /end of JSON input|Unterminated string/
 const FORM_START = /^(?:--|[\w.]+=)/
 
@@ -45,6 +46,11 @@ export function parseJsonBody(body: Buffer): JsonObject {
 /** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
 export function withoutByteOrderMark(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+}
+
+/** As `withoutByteOrderMark`, for bytes. @returns the place of the first byte of the text */
+export function textStart(bytes: Buffer): number {
+  return bytes.subarray(0, MARK_BYTES.length).equals(MARK_BYTES) ? MARK_BYTES.length : 0
 }
 
 /** The refusal of a body that nests too deep. */

@@ -1,8 +1,9 @@
 import { type CoinPart, parseCoinPart } from './coinPart.ts'
+import { type GrantPart, parseGrants } from './grantParts.ts'
 
 /** An amount of coin and of grants. */
 interface Amount extends CoinPart {
-  readonly grants: readonly { readonly grantId: string; readonly units: number }[]
+  readonly grants: readonly GrantPart[]
 }
 
 /** The name in the leases of an owner of the charges of a lease that are not settled. @param field of the lease */
@@ -14,11 +15,7 @@ export function chargesField(field: string): string {
 export function parseCharges(text: string | null | undefined): Amount {
   if (text === null || text === undefined) return { coinUnits: 0, coinNanos: 0, grants: [] }
   const [coin = '', parts = ''] = text.split('|')
-  const grants = parts === '' ? [] : parts.split(',').map((part) => part.split('='))
-  return {
-    ...parseCoinPart(coin),
-    grants: grants.map(([grantId = '', units]) => ({ grantId, units: Number(units) })),
-  }
+  return { ...parseCoinPart(coin), grants: parseGrants(parts) }
 }
 
 /** The amount that a lease has without its charges. Once no coin is left, none of its units is counted. */

@@ -2,6 +2,7 @@ import { coinFor } from '../../contract/money/coin.ts'
 import { UNITS_PER_USD } from '../../contract/money/units.ts'
 import type { CoinPart } from '../../contract/wire/coinPart.ts'
 import { matchText } from '../../contract/wire/countedText.ts'
+import { type GrantPart, parseGrants } from '../../contract/wire/grantParts.ts'
 import { decodeHoldMeta, type HoldMeta } from '../../contract/wire/holdMeta.ts'
 import { keysOf } from './spendingKeys.ts'
 
@@ -21,7 +22,7 @@ export interface HoldRecord extends HoldMeta, CoinPart {
   /** That the hold was counted in, since 1970, UTC; its windows follow from it. */
   readonly hour: number
   /** The parts of the hold that were taken from grants. */
-  readonly grants: { grantId: string; units: number }[]
+  readonly grants: GrantPart[]
 }
 
 /** Reads one field of a `holds` hash. @returns undefined when it does not have the form of a hold */
@@ -39,7 +40,7 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
     heldAtMs: Number(heldAtMs),
     hour: Number(hour),
     ...coinHeld(coin),
-    grants: partsOf(parts),
+    grants: parseGrants(parts),
     ...decodeHoldMeta(meta),
   }
 }
@@ -49,13 +50,4 @@ function coinHeld(text: string): CoinPart {
   const [units, price = UNITS_PER_USD] = text.split('@').map(Number)
   const coinUnits = units ?? 0
   return { coinUnits, coinNanos: coinFor(coinUnits, price) }
-}
-
-/** Reads `grantId=units,...`. */
-export function partsOf(text: string): { grantId: string; units: number }[] {
-  if (text === '') return []
-  return text.split(',').map((part) => {
-    const [grantId = '', units] = part.split('=')
-    return { grantId, units: Number(units) }
-  })
 }

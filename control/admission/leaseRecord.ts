@@ -1,8 +1,9 @@
 import { type CoinPart, parseCoinPart } from '../../contract/wire/coinPart.ts'
 import { parseLeaseText } from '../../contract/wire/countedText.ts'
+import { parseGrants } from '../../contract/wire/grantParts.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { chargesField, parseCharges, withoutCharges } from '../../contract/wire/unsettled.ts'
-import { type HoldRecord, partsOf } from './holdRecord.ts'
+import type { HoldRecord } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
 import { keysOf } from './spendingKeys.ts'
 
@@ -90,6 +91,6 @@ function parseLease(
     ...keysOf(keys),
     hour,
     ...parseCoinPart(coin),
-    grants: partsOf(parts),
+    grants: parseGrants(parts),
   }
 }

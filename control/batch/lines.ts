@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Completion } from '../../contract/api/completion.ts'
+import { textStart } from '../../contract/std/jsonBody.ts'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import { parseResult, type ResultExcess, type ResultLimits } from './boundedJson.ts'
 import { errorText } from './outcome.ts'
@@ -9,7 +10,6 @@ const EXPIRED = 'batch_expired'
 
 const OK = 200
 const LF = 10
-const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 /** No result is shorter. */
 const LINE_BYTES_MIN = 16
 /** Bytes of lines that one turn of the event loop reads; the cost of a line beside its bytes, and of a blank one. */
@@ -41,8 +41,7 @@ export interface ResultLine {
  */
 export async function* readLines(file: Buffer, limits: ResultLimits): AsyncGenerator<ResultLine> {
   let turnCost = 0
-  const isMarked = file.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-  for (let at = isMarked ? BYTE_ORDER_MARK.length : 0; at < file.length; ) {
+  for (let at = textStart(file); at < file.length; ) {
     const found = file.indexOf(LF, at)
     const end = found < 0 ? file.length : found
     if (end - at < LINE_BYTES_MIN) turnCost += BLANK_COST_BYTES

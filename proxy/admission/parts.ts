@@ -1,11 +1,6 @@
 import { coinFor } from '../../contract/money/coin.ts'
 import { type CoinPart, coinPartText, parseCoinPart } from '../../contract/wire/coinPart.ts'
-
-/** Units that were taken from one grant. */
-export interface GrantPart {
-  readonly grantId: string
-  readonly units: number
-}
+import type { GrantPart } from '../../contract/wire/grantParts.ts'
 
 /** Units by the pots they were taken from. */
 export interface Parts extends CoinPart {

@@ -1,3 +1,4 @@
+import { textStart } from '../../contract/std/jsonBody.ts'
 import type { Span } from '../../contract/std/span.ts'
 import { type AnswerBounds, isWithin } from './jsonObject.ts'
 import { arraySpans, objectSpans, spanBytes, spanValue } from './jsonSpans.ts'
@@ -28,17 +29,10 @@ export interface ListItem {
   readonly members: ReadonlyMap<string, Span> | null
 }
 
-const BYTE_ORDER_MARK = Buffer.from('\ufeff')
-
-function hasByteOrderMark(body: Buffer): boolean {
-  return body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-}
-
 /** Finds the members of an answer; null for a body that is not a JSON object, or has too many of them. */
 export function findMembers(body: Buffer, reading: MembersReading, limits: AnswerBounds): MembersContent | null {
   const { jsonDepthMax: depthMax, answerMembersMax } = limits
-  const start = hasByteOrderMark(body) ? BYTE_ORDER_MARK.length : 0
-  const spans = objectSpans(body, depthMax, { start, end: body.length }, answerMembersMax)
+  const spans = objectSpans(body, depthMax, { start: textStart(body), end: body.length }, answerMembersMax)
   if (spans === null) return null
   const bounds = { ...limits, answerMembersMax: reading.membersMax ?? answerMembersMax }
   const values = new Map<string, unknown>()

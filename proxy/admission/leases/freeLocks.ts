@@ -1,4 +1,4 @@
-import type { GrantPart } from '../parts.ts'
+import type { GrantPart } from '../../../contract/wire/grantParts.ts'
 
 /** Units of a grant, or of the tokens of a lock, that are free to hold. */
 export interface FreeGrant {

@@ -1,17 +1,8 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import { assertMoney } from '../../../contract/money/moneyFault.ts'
+import type { GrantPart } from '../../../contract/wire/grantParts.ts'
 import { leaseText } from '../journal/records.ts'
-import {
-  coinParts,
-  type GrantPart,
-  isNothing,
-  NO_GRANTS,
-  NO_PARTS,
-  outOf,
-  type Parts,
-  PartsSum,
-  sumUnits,
-} from '../parts.ts'
+import { coinParts, isNothing, NO_GRANTS, NO_PARTS, outOf, type Parts, PartsSum, sumUnits } from '../parts.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
 import { HOUR_MS, keyIdOf, type LeaseIdentity, type LeaseOrigin, leaseField } from './leaseName.ts'
 

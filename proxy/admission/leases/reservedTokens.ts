@@ -1,5 +1,6 @@
+import type { GrantPart } from '../../../contract/wire/grantParts.ts'
 import type { LockWant } from '../holds.ts'
-import { type GrantPart, NO_PARTS, type Parts } from '../parts.ts'
+import { NO_PARTS, type Parts } from '../parts.ts'
 import type { Lease } from './lease.ts'
 
 /** Tokens of a lock that are set aside for a request while it waits for the rest of its hold. */

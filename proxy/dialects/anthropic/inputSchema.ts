@@ -14,7 +14,12 @@ export function inputSchema(parameters: unknown): JsonObject {
   const { type } = parameters
   const isNamed = typeof type === 'string' || type === undefined
   const own = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
-  return '$ref' in own || UNIONS.some((name) => name in own) ? withoutUnions(own) : own
+  return isComposed(own) ? withoutUnions(own) : own
+}
+
+/** Whether a schema says what an object is by a union or a reference. */
+export function isComposed(schema: JsonObject): boolean {
+  return '$ref' in schema || UNIONS.some((name) => name in schema)
 }
 
 function withoutUnions(schema: JsonObject): JsonObject {

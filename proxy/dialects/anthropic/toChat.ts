@@ -8,12 +8,11 @@ import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 import type { BeforeCall } from './callMembers.ts'
+import { isComposed } from './inputSchema.ts'
 
 /** By the id of a call. */
 type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
-/** Members by which a schema says what an object is in another way. */
-const STRUCTURED = ['$ref', 'anyOf', 'oneOf', 'allOf']
 const SYSTEM_JOINT = '\n\n'
 const FAILED = 'error'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
@@ -172,5 +171,5 @@ function chatTool({ name, description, input_schema: schema, strict }: JsonObjec
 /** An object that says nothing of its members. */
 function isPlainObject(schema: JsonObject): boolean {
   const { type = 'object', properties } = schema
-  return type === 'object' && properties === undefined && !STRUCTURED.some((name) => name in schema)
+  return type === 'object' && properties === undefined && !isComposed(schema)
 }

@@ -43,8 +43,9 @@ function withCalls(message: JsonObject, uses: readonly JsonObject[], content: re
  */
 export function messagesOfFunctions(message: unknown, isOld: boolean): readonly JsonObject[] | null {
   if (!isOld || !isJsonObject(message)) return null
-  const { role, function_call: call, name: _name, ...rest } = message
-  if (role === 'function') return [{ ...rest, role: 'tool' }]
-  if (role !== 'assistant' || !isJsonObject(call) || isGiven(message['tool_calls'])) return null
-  return [{ ...rest, role, tool_calls: [{ type: 'function', function: call }] }]
+  const { role, function_call: call } = message
+  const isCall = role === 'assistant' && isJsonObject(call) && !isGiven(message['tool_calls'])
+  if (!isCall && role !== 'function') return null
+  const { role: _role, function_call: _call, name: _name, ...rest } = message
+  return [isCall ? { ...rest, role, tool_calls: [{ type: 'function', function: call }] } : { ...rest, role: 'tool' }]
 }
