@@ -17,6 +17,8 @@ const NEAR_BYTES = 1_024
  * @param longStrings gets the insides of long strings that are values, in their order
  */
 export function nestsDeeper(bytes: Buffer, max: number, longStrings?: Span[]): boolean {
+  // Each bracket takes a second one that closes it.
+  if (bytes.length <= 2 * max) return false
   return (bytes.length > SMALL_BYTES || openers(bytes) > max) && walkDeeper(bytes, max, longStrings)
 }
 

@@ -11,7 +11,7 @@ const ESCAPE_BYTES = 6
  * refuse the whole body for it. Clients write it that cut a text between the halves of a character.
  */
 export function mendSurrogates(json: Buffer): void {
-  if (!json.includes('\\u', 0, 'latin1')) return
+  if (!json.includes(BACKSLASH) || !json.includes('\\u', 0, 'latin1')) return
   for (const start of ['\\ud', '\\uD']) {
     for (let at = json.indexOf(start, 0, 'latin1'); at >= 0; at = json.indexOf(start, at + start.length, 'latin1')) {
       if (isLone(json, at)) json.write('fffd', at + 2, 'latin1')

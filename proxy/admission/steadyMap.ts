@@ -12,6 +12,8 @@ const HASHED_LENGTH = 8
 export class SteadyMap<V> {
   private keys: (string | undefined)[]
   private entries: (V | undefined)[]
+  /** Of the keys, whose characters lie scattered in memory. */
+  private hashes: Int32Array
   private mask: number
   private count = 0
 
@@ -21,6 +23,7 @@ export class SteadyMap<V> {
     while (capacity < expected * 2) capacity *= 2
     this.keys = new Array<string | undefined>(capacity).fill(undefined)
     this.entries = new Array<V | undefined>(capacity).fill(undefined)
+    this.hashes = new Int32Array(capacity)
     this.mask = capacity - 1
   }
 
@@ -29,34 +32,34 @@ export class SteadyMap<V> {
   }
 
   get(key: string): V | undefined {
-    return this.entries[this.placeOf(key)]
+    return this.entries[this.placeOf(key, hashOf(key))]
   }
 
   set(key: string, value: V): void {
-    let at = this.placeOf(key)
+    const hash = hashOf(key)
+    let at = this.placeOf(key, hash)
     if (this.keys[at] === undefined) {
       if ((this.count + 1) * 2 > this.keys.length) {
         this.grow()
-        at = this.placeOf(key)
+        at = this.placeOf(key, hash)
       }
       this.count++
     }
-    this.keys[at] = key
-    this.entries[at] = value
+    this.put(at, key, hash, value)
   }
 
   delete(key: string): boolean {
-    const { keys, entries, mask } = this
-    let hole = this.placeOf(key)
+    const { keys, entries, hashes, mask } = this
+    let hole = this.placeOf(key, hashOf(key))
     if (keys[hole] === undefined) return false
     this.count--
     for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
       const moved = keys[at]
       if (moved === undefined) break
       // An entry at least as far from its own place as from the hole fills the hole.
-      if (((at - hashOf(moved)) & mask) < ((at - hole) & mask)) continue
-      keys[hole] = moved
-      entries[hole] = entries[at]
+      const hash = hashes[at] as number
+      if (((at - hash) & mask) < ((at - hole) & mask)) continue
+      this.put(hole, moved, hash, entries[at])
       hole = at
     }
     keys[hole] = undefined
@@ -70,23 +73,29 @@ export class SteadyMap<V> {
   }
 
   /** The index of the key, or of the free place for it. */
-  private placeOf(key: string): number {
-    const { keys, mask } = this
-    let at = hashOf(key) & mask
-    while (keys[at] !== undefined && keys[at] !== key) at = (at + 1) & mask
+  private placeOf(key: string, hash: number): number {
+    const { keys, hashes, mask } = this
+    let at = hash & mask
+    while (keys[at] !== undefined && (hashes[at] !== hash || keys[at] !== key)) at = (at + 1) & mask
     return at
   }
 
+  private put(at: number, key: string, hash: number, value: V | undefined): void {
+    this.keys[at] = key
+    this.hashes[at] = hash
+    this.entries[at] = value
+  }
+
   private grow(): void {
-    const { keys, entries } = this
+    const { keys, entries, hashes } = this
     this.keys = new Array<string | undefined>(keys.length * 2).fill(undefined)
     this.entries = new Array<V | undefined>(keys.length * 2).fill(undefined)
+    this.hashes = new Int32Array(keys.length * 2)
     this.mask = keys.length * 2 - 1
     for (const [i, key] of keys.entries()) {
       if (key === undefined) continue
-      const at = this.placeOf(key)
-      this.keys[at] = key
-      this.entries[at] = entries[i]
+      const hash = hashes[i] as number
+      this.put(this.placeOf(key, hash), key, hash, entries[i])
     }
   }
 }

@@ -8,7 +8,15 @@ const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
 const YOUNG_SPACE_MIB = 16
 
 /** Flags of Node.js for workers, in addition to those of their supervisor. */
-export const WORKER_FLAGS = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
+export const WORKER_FLAGS = [
+  `--min-semi-space-size=${YOUNG_SPACE_MIB}`,
+  `--max-semi-space-size=${YOUNG_SPACE_MIB}`,
+  // So little survives a collection that more threads spend more time on each other than on copying.
+  '--no-parallel-scavenge',
+  // The old space may double until it is collected: it is small, and with the growth by a third that V8 chooses under load
+  // it was collected every second.
+  '--heap-growing-percent=100',
+]
 
 /** The process of a worker, as its supervisor reaches it. */
 export interface WorkerProcess {
