@@ -265,5 +265,34 @@ const FAILURES = [
   ]
 })
 
+/** A message with neither blocks nor a reason is none, whatever its usage; with either it is an answer. */
+const EMPTY: Row[] = [
+  { name: 'no blocks and no reason', stream: stream([START, STOP]), whole: whole([], null) },
+  {
+    name: 'no blocks and no reason, but usage at the stop',
+    stream: stream([START, { ...STOP, usage: USAGE }]),
+    whole: whole([], ''),
+  },
+  { name: 'no blocks, usage without a reason', stream: stream([START, reason(null), STOP]) },
+  {
+    name: 'a stream without blocks and a reason for an answer in one piece',
+    whole: stream([START, reason(null), STOP]),
+  },
+  { name: 'an answer in one piece without blocks and a reason for a stream', stream: whole([], null) },
+  { name: 'no blocks and a reason', stream: stream([START], END), whole: whole([]), got: NOTHING },
+  {
+    name: 'no blocks and a limit',
+    stream: stream([START, reason('max_tokens'), STOP]),
+    whole: whole([], 'max_tokens'),
+    got: { ...NOTHING, finish: 'length' },
+  },
+  {
+    name: 'an empty text and no reason',
+    stream: stream([START], text(0), [reason(null), STOP]),
+    whole: whole([{ type: 'text', text: '' }], null),
+    got: NOTHING,
+  },
+]
+
 /** The table. */
-export const ROWS: readonly Row[] = [...CALLS, ...TEXTS, ...WORDS, ...FORMS, ...FAILURES]
+export const ROWS: readonly Row[] = [...CALLS, ...TEXTS, ...WORDS, ...FORMS, ...FAILURES, ...EMPTY]

@@ -11,7 +11,7 @@ import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
 import { contentOf, isCall, repairedBlocks } from './callBlocks.ts'
 import { JoinedMessage } from './joinedMessage.ts'
-import { finishOfStop, statedStop } from './stopReasons.ts'
+import { finishOfStop, statedStop, unstatedStop } from './stopReasons.ts'
 
 /**
  * A Messages answer in the form that the format's documentation has, also one that was sent as a stream, although none was
@@ -27,9 +27,11 @@ export function parseAnthropicAnswer(
   const error = answerError(answer)
   const content = contentOf(answer)
   const blocks = content && repairedBlocks(content, requestId)
-  const reason = statedStop(answer['stop_reason'], blocks?.filter(isCall).length ?? 0)
+  const calls = blocks?.filter(isCall).length ?? 0
+  const reason = statedStop(answer['stop_reason'], calls)
   if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
-  return { answer: { ...answer, content: blocks, stop_reason: reason } }
+  if (reason === null && blocks.length === 0) return { rejected: refusalOfError(null) }
+  return { answer: { ...answer, content: blocks, stop_reason: reason ?? unstatedStop(calls) } }
 }
 
 /** Reads a Messages answer into a message for a client that speaks another format. */

@@ -1,7 +1,7 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { CallIds, inputText, isCall, isNamed } from './callBlocks.ts'
-import { statedStop, stopReasonOf } from './stopReasons.ts'
+import { statedStop, unstatedStop } from './stopReasons.ts'
 
 /** A block that has begun and not ended. */
 interface OpenBlock {
@@ -68,8 +68,7 @@ export class EventRepair {
     const closed = this.closeAll()
     if (this.hasReason || this.begun === 0) return closed
     this.hasReason = true
-    const reason = stopReasonOf(this.ids.count > 0 ? 'tool_calls' : 'stop')
-    const delta = { stop_reason: reason, stop_sequence: null }
+    const delta = { stop_reason: unstatedStop(this.ids.count), stop_sequence: null }
     return [...closed, { type: 'message_delta', delta, usage: this.counts ?? { output_tokens: 0 } }]
   }
 

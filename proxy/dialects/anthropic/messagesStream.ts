@@ -128,7 +128,10 @@ export class MessagesStream implements FrameSink, RelayStream {
   }
 
   private close(): void {
-    for (const part of this.repair.end()) this.writeAnew(part)
+    for (const part of this.repair.end()) {
+      this.writeAnew(part)
+      if (scan.finished) this.finished = true
+    }
     this.state = 'done'
   }
 

@@ -33,6 +33,11 @@ export function statedStop(value: unknown, calls: number): string | null {
   return stopReasonOf(reasonWithCalls(given, calls))
 }
 
+/** The reason of a message whose provider gives none, although it has ended. */
+export function unstatedStop(calls: number): string {
+  return stopReasonOf(reasonWithCalls('stop', calls))
+}
+
 /** The same by the names of chat completions; a message without a reason has ended well. */
 export function finishOfStop(stopReason: unknown): FinishReason {
   const given = givenReason(stopReason)

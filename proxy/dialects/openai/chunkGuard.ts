@@ -73,9 +73,9 @@ export class ChunkGuard {
     return fate === 'relay' && this.takesReason(bytes, scan) ? 'relay' : 'rewrite'
   }
 
-  /** Whether a chunk is the first with output, and nobody has said who speaks, which packages want to know. */
-  lacksRole({ hasRole, outputs }: ChunkScan, fate: ChunkFate): boolean {
-    const isLacking = !hasRole && outputs > 0 && !this.hasRole && !this.heldRole
+  /** Whether a chunk is the first with output or a reason, and nobody has said who speaks, which packages want to know. */
+  lacksRole({ hasRole, outputs, finished }: ChunkScan, fate: ChunkFate): boolean {
+    const isLacking = !hasRole && (outputs > 0 || finished) && !this.hasRole && !this.heldRole
     if (fate === 'hold' && hasRole) this.heldRole = true
     else if (hasRole || isLacking) this.hasRole = true
     return isLacking

@@ -207,10 +207,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private begin(stream: RelayStream): boolean {
-    // A stream that broke off or ended without any output is not an answer; a stream that ends immediately must have a usage.
-    const { state } = stream
-    const empty = stream.outputFrames === 0 && !stream.finished
-    if (empty && (state === 'broken' || (state === 'done' && !isWhole(stream.usage)))) return false
+    // A stream that broke off or ended with neither output nor a reason is no answer, also where it reports usage.
+    if (isOver(stream) && stream.outputFrames === 0 && !stream.finished) return false
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
@@ -234,13 +232,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private streamEnded(stream: RelayStream): void {
-    const whole = stream.complete || (stream.state === 'done' && isWhole(stream.usage))
-    if (!this.begun && !(whole && this.begin(stream))) {
+    if (!this.begun && !(stream.complete && this.begin(stream))) {
       this.call.reject(refusalOfError(null))
       return
     }
     if (this.preambleBytes > 0) this.send(NOTHING)
-    if (whole) this.complete(stream)
+    if (stream.complete) this.complete(stream)
     else this.interrupt()
   }
 
