@@ -1,23 +1,15 @@
-import { answerError } from '../../../contract/api/answerError.ts'
-import {
-  answerEnd,
-  choicesOf,
-  completionHead,
-  isErrorAnswer,
-  outputBytes,
-  toolCallTexts,
-} from '../../../contract/api/completion.ts'
+import { answerEnd, choicesOf, completionHead, outputBytes, toolCallTexts } from '../../../contract/api/completion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import { type ReportedUsage, usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
-import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 import { boundsOf } from './openaiBounds.ts'
 import { parseCompletion } from './parseCompletion.ts'
+import { parseText } from './parseText.ts'
 import { readPlainAnswer } from './plainAnswer.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
@@ -78,9 +70,9 @@ export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): Whol
  * @param preface is put before the text of the answer, and does not count as output
  */
 export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
-  const answer = body.parse(context.limits)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
-  const read = new OpenaiAnswer(body, answer, context, 'text_completion')
+  const parsed = parseText(body, context)
+  if ('rejected' in parsed) return parsed
+  const read = new OpenaiAnswer(body, parsed.answer, context, 'text_completion')
   read.prefix(preface)
   return read
 }

@@ -18,17 +18,26 @@ import { ChoiceReader } from './choiceReader.ts'
  * Reads a provider's answer as a chat completion in the form that the format's documentation has; also one that was sent as
  * a stream, although none was asked for. Errors, empty answers and what cannot be read are returned as `Rejected`.
  */
-export function parseCompletion(
+export function parseCompletion(body: AnswerJson, context: AnswerContext): { answer: Completion } | Rejected {
+  const read = readCompletion(body, context)
+  if ('rejected' in read) return read
+  const { answer } = read
+  return repairCompletion(answer, context.requestId) ? read : { rejected: refusalOfError(failureIn(answer)) }
+}
+
+/** The same with its choices as the provider wrote them. Those of a stream have messages, for every endpoint. */
+export function readCompletion(
   body: AnswerJson,
   { requestId, limits }: AnswerContext,
 ): { answer: Completion } | Rejected {
   let answer = body.parse(limits)
   if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
-  return repairCompletion(answer, requestId) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
+  return { answer }
 }
 
-function failureIn(answer: Completion): unknown {
+/** The failure that the first choice states, if any. */
+export function failureIn(answer: Completion): unknown {
   const [choice] = answer['choices'] as unknown[]
   return isJsonObject(choice) ? (choice['error'] ?? null) : null
 }
