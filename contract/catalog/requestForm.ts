@@ -12,9 +12,14 @@ export interface RequestForm {
   readonly developerAsSystem: boolean
   /** Ids of tool calls are of so many letters and digits; 0 for ids of any form. */
   readonly callIdCharacters: number
+  /** The most stop sequences of a request; 0 is STOPS_USUAL. */
+  readonly stopSequencesMax: number
   /** It refuses the member of a streamed request that asks for usage. */
   readonly refusesStreamOptions: boolean
 }
+
+/** As many stop sequences as OpenAI takes, which refuses more (https://platform.openai.com/docs/api-reference/chat/create). */
+export const STOPS_USUAL = 4
 
 /**
  * Members of chat completions that some providers take beyond the usual ones: structured output and sampling of inference

@@ -72,8 +72,10 @@ function unreadKey({ id, env, file }: KeySource & { readonly id: string }, fault
 
 function formOf(record: sluice.ProviderRecord): RequestForm | null {
   const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking } = record
-  const { systemFirst, developerAsSystem, callIdCharacters, refusesStreamOptions } = record
-  const isUsual = omit.length === 0 && extra.length === 0 && thinking === '' && callIdCharacters === 0
+  const { systemFirst, developerAsSystem, callIdCharacters, stopSequencesMax, refusesStreamOptions } = record
+  const counts = { callIdCharacters, stopSequencesMax }
+  const isUsual =
+    omit.length === 0 && extra.length === 0 && thinking === '' && callIdCharacters + stopSequencesMax === 0
   if (isUsual && !systemFirst && !developerAsSystem && !refusesStreamOptions) return null
-  return { omit, extra, thinking, systemFirst, developerAsSystem, callIdCharacters, refusesStreamOptions }
+  return { omit, extra, thinking, systemFirst, developerAsSystem, refusesStreamOptions, ...counts }
 }

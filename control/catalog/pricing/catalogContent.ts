@@ -47,6 +47,7 @@ export interface ProviderContent {
   readonly thinking_member?: string
   readonly system_messages: 'many' | 'system' | 'first'
   readonly call_id_characters?: number
+  readonly stop_sequences_max?: number
   readonly extra_members: readonly string[]
   readonly omit_members: readonly string[]
   readonly batch: boolean

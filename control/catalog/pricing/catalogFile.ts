@@ -52,6 +52,8 @@ export interface CatalogProvider {
   readonly developerAsSystem: boolean
   /** Ids of tool calls are of so many letters and digits; 0 for ids of any form. */
   readonly callIdCharacters: number
+  /** The most stop sequences of a request; 0 for the usual number. */
+  readonly stopSequencesMax: number
   readonly extraMembers: readonly string[]
   readonly omitMembers: readonly string[]
   /** It serves the files and batches of the OpenAI dialect. */
@@ -206,6 +208,7 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     systemFirst: content.system_messages === 'first',
     developerAsSystem: content.system_messages === 'system',
     callIdCharacters: content.call_id_characters ?? 0,
+    stopSequencesMax: content.stop_sequences_max ?? 0,
     extraMembers: content.extra_members,
     omitMembers: content.omit_members,
     batch: content.batch,

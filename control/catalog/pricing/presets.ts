@@ -25,6 +25,8 @@ const VLLM_MEMBERS = [
   'skip_special_tokens',
   'length_penalty',
 ]
+/** As many as clients may send, for servers that take any number. */
+const ANY_STOPS = 64
 const ADDED_REASONING =
   'the reported completion_tokens lack the tokens of reasoning, which are billed as output; the output is total_tokens less the prompt'
 
@@ -78,6 +80,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       thinking_member: 'reasoning_effort',
       output_from: 'total',
       extra_members: ['extra_content'],
+      stop_sequences_max: 5,
     },
     quirks: [
       ADDED_REASONING,
@@ -127,6 +130,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       max_tokens_field: 'max_tokens',
       system_messages: 'system',
       extra_members: ['reasoning_content'],
+      stop_sequences_max: 16,
     },
     quirks: [
       THINKS_ON,
@@ -248,6 +252,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       thinking_member: 'chat_template_kwargs',
       extra_members: VLLM_MEMBERS,
+      stop_sequences_max: ANY_STOPS,
     },
     quirks: ['cached tokens are reported only with --enable-prompt-tokens-details'],
     source: 'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html',
@@ -259,19 +264,30 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       thinking_member: 'chat_template_kwargs',
       extra_members: ['min_tokens', 'stop_token_ids', 'skip_special_tokens'],
+      stop_sequences_max: ANY_STOPS,
     },
     quirks: ['cached tokens are reported only with --enable-cache-report'],
     source: 'https://docs.sglang.ai/basic_usage/openai_api_completions.html',
   },
   ollama: {
     title: 'Ollama',
-    provider: { base_url: 'http://127.0.0.1:11434/v1', dialect: 'openai', max_tokens_field: 'max_tokens' },
+    provider: {
+      base_url: 'http://127.0.0.1:11434/v1',
+      dialect: 'openai',
+      max_tokens_field: 'max_tokens',
+      stop_sequences_max: ANY_STOPS,
+    },
     quirks: ['the context is cut silently to its own setting; set `context` of the model to the same'],
     source: 'https://github.com/ollama/ollama/blob/main/docs/openai.md',
   },
   lmstudio: {
     title: 'LM Studio',
-    provider: { base_url: 'http://127.0.0.1:1234/v1', dialect: 'openai', max_tokens_field: 'max_tokens' },
+    provider: {
+      base_url: 'http://127.0.0.1:1234/v1',
+      dialect: 'openai',
+      max_tokens_field: 'max_tokens',
+      stop_sequences_max: ANY_STOPS,
+    },
     quirks: [],
     source: 'https://lmstudio.ai/docs/app/api/endpoints/openai',
   },

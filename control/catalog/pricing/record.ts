@@ -61,7 +61,8 @@ function providerRecord(
   const { id, baseUrl, dialect, keys, headers, query, dataPolicy, maxTokensField, batch, ...more } = provider
   const { proxy, caFile, certFile, keyFile, privateImages, traceContext, ...form } = more
   const { refusesStreamOptions, thinkingMember, systemFirst, developerAsSystem, extraMembers, ...proof } = form
-  const { attestation: policy, callIdCharacters, omitMembers, outputFromTotal, eventStreams, ...left } = proof
+  const { attestation: policy, callIdCharacters, omitMembers, outputFromTotal, eventStreams, ...few } = proof
+  const { stopSequencesMax, ...left } = few
   nothingLeft(left)
   const attestation = policy && policyText(policy)
   return {
@@ -87,6 +88,7 @@ function providerRecord(
     systemFirst,
     developerAsSystem,
     callIdCharacters,
+    stopSequencesMax,
     extraMembers: [...extraMembers],
     omitMembers: [...omitMembers],
     attestation,

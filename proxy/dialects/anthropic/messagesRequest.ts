@@ -151,6 +151,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     includeUsage: true,
     maxTokens,
     maxTokensName: 'max_tokens',
+    stopParam: 'stop_sequences',
     prompt,
     preferences: readPreferences(body['provider']),
     ...readMessagesTagging(body, limits),

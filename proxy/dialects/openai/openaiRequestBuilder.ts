@@ -1,4 +1,4 @@
-import { CALL_MEMBER, REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
+import { CALL_MEMBER, REASONING_MEMBER, STOPS_USUAL } from '../../../contract/catalog/requestForm.ts'
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { hasMedia } from '../../admission/holdSize.ts'
@@ -40,9 +40,22 @@ export function printOpenai(
   const sent = cut?.marked() ?? request
   const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutRefused(sent.forward, leavesOut) }
   const whole = takenBy(read, form, pdfTokens > 0)
-  const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
+  const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
+  const forward = withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL)
   const rest = JSON.stringify(forward).slice(1)
-  return cut === null ? { rest } : { rest, cut }
+  const printed = cut === null ? { rest } : { rest, cut }
+  const isDropped = forward['stop'] !== whole['stop'] && !isNamedAnyway(request, forward)
+  return isDropped ? { ...printed, dropped: [request.stopParam ?? 'stop'] } : printed
+}
+
+function withoutExcessStops(body: JsonObject, max: number): JsonObject {
+  const { stop } = body
+  return Array.isArray(stop) && stop.length > max ? { ...body, stop: stop.slice(0, max) } : body
+}
+
+/** Whether the stop sequences are among the options that the answer names because of the provider's form. */
+function isNamedAnyway({ named }: ChatRequest, { stop }: JsonObject): boolean {
+  return stop === undefined && named?.includes('stop') === true
 }
 
 /** The body with those parts and members of its messages that a provider takes. */
@@ -72,6 +85,10 @@ export class OpenaiRequestBuilder implements ProviderRequestBuilder {
     this.requestId = requestId
     this.printed = printed
     this.to = to
+  }
+
+  get dropped(): readonly string[] | undefined {
+    return this.printed.dropped
   }
 
   make(route: Route, maxTokens: number): ProviderRequest {

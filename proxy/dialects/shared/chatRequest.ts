@@ -29,6 +29,8 @@ export interface ChatRequest extends Tagged {
   readonly maxTokensParam?: string
   /** The name of the prompt in the client's format; absent is `messages`. */
   readonly promptParam?: string
+  /** The name of the stop sequences in the client's format; absent is `stop`. */
+  readonly stopParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
   /** The body's members that are forwarded to the provider unchanged. */

@@ -45,6 +45,8 @@ export interface Printed {
   readonly format?: string | Uint8Array
   /** Puts back the strings that were cut out of `rest`; absent where none were. */
   readonly cut?: CutRequest
+  /** The client's names of members that are left out of it, at least in part; absent for none. */
+  readonly dropped?: readonly string[]
 }
 
 /** A provider request without its timeouts. */
@@ -60,6 +62,8 @@ export interface ProviderRequest {
 export interface ProviderRequestBuilder {
   /** @param maxTokens the output limit that the hold pays for */
   make(route: Route, maxTokens: number): ProviderRequest
+  /** The client's names of members that the last request was made without, at least in part; absent for none. */
+  readonly dropped?: readonly string[] | undefined
 }
 
 /** The request whose answer is read. */

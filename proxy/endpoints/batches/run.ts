@@ -4,11 +4,13 @@ import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import { BATCH_OWNER } from '../../../contract/wire/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens, mediaCount } from '../../admission/holdSize.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
-import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { type Exchange, type HeaderList, JSON_TYPE } from '../../server/exchange.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { BatchOrder, StartBatch } from '../chat/chat.ts'
 import { droppedBy } from '../chat/droppedHeader.ts'
+import { WHOLE } from '../chat/source.ts'
 import { NO_BILL } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import { Run } from '../run/run.ts'
@@ -36,13 +38,14 @@ class BatchRun implements RunListener {
   private readonly request: ChatFields
   private readonly admitted: Admitted
   private readonly body: Buffer
+  private readonly dropped: readonly string[] | undefined
   private readonly batches: BatchJobs
   private readonly baseUrl: string
 
   constructor(
     exchange: Exchange,
     principal: Principal,
-    { request, admitted, body }: BatchOrder,
+    { request, admitted, body, dropped }: BatchOrder,
     batches: BatchJobs,
     services: RunServices,
   ) {
@@ -55,6 +58,7 @@ class BatchRun implements RunListener {
     this.request = request
     this.admitted = admitted
     this.body = body
+    this.dropped = dropped
     this.batches = batches
     this.baseUrl = ownAddress(services.publicUrl, exchange.head.host)
   }
@@ -76,12 +80,15 @@ class BatchRun implements RunListener {
       run.handOver()
       const body = this.jobJson(heldUnits, taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? '')
       const [first] = this.admitted.routes
-      const headers = first === undefined ? [] : droppedBy(this.request, first.provider, run.services.limits)
-      run.exchange.answer(202, JSON_TYPE, body, headers)
+      run.exchange.answer(202, JSON_TYPE, body, first === undefined ? [] : this.headersFor(first.provider))
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       this.giveUp(error)
     }
+  }
+
+  private headersFor(provider: Provider): HeaderList {
+    return droppedBy(this.request, provider, this.run.services.limits, WHOLE, this.dropped)
   }
 
   /** Gives up the hold as soon as Redis answers, and with it a job that control may have taken before Redis went down. */

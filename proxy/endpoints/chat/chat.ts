@@ -22,6 +22,8 @@ export interface BatchOrder {
   readonly admitted: Admitted
   /** The body that its provider gets. */
   readonly body: Buffer
+  /** The members that are left out of it, at least in part; undefined for none. */
+  readonly dropped: readonly string[] | undefined
 }
 
 /** Starts a batch job. */
@@ -81,13 +83,13 @@ function batchOrder(request: ChatFields, admitted: Admitted, surface: ChatSurfac
   const [first] = admitted.routes
   if (first === undefined) throw new GatewayError('model_unavailable')
   const { dialect, form } = first.provider
-  const { rest, cut } = source.print(first.provider, codecOf(surface, dialect), admitted.model)
+  const { rest, cut, dropped } = source.print(first.provider, codecOf(surface, dialect), admitted.model)
   const formed = admitted.routes.filter(({ provider }) => isDeepStrictEqual(provider.form, form))
   // control has the keys: for a job, a route with several is one.
   const routes = formed.filter(({ id }, index) => formed.findIndex((route) => route.id === id) === index)
   const pieces = joinedBody(['{', rest], cut)
   const body = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
-  return { request, admitted: { ...admitted, routes }, body }
+  return { request, admitted: { ...admitted, routes }, body, dropped }
 }
 
 function momentOf({ id, startedAtMs, head }: Exchange, { health }: RunServices): Moment {

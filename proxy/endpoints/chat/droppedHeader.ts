@@ -9,13 +9,17 @@ import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
 import { WHOLE } from './source.ts'
 
-/** The header that names the members of a request that its provider did not get; none where it got all. */
+/**
+ * The header that names the members of a request that its provider did not get; none where it got all.
+ * @param written those that the writer of the request left out; undefined for none
+ */
 export function droppedHeader(
   { asked: route, services }: Pick<Run, 'asked' | 'services'>,
   { request }: ChatOrder,
   leavesOut: readonly RequestPart[],
+  written: readonly string[] | undefined,
 ): HeaderList {
-  return route === null ? [] : droppedBy(request, route.provider, services.limits, leavesOut)
+  return route === null ? [] : droppedBy(request, route.provider, services.limits, leavesOut, written)
 }
 
 /**
@@ -27,10 +31,11 @@ export function droppedBy(
   provider: Provider,
   limits: DialectLimits,
   leavesOut: readonly RequestPart[] = WHOLE,
+  written?: readonly string[],
 ): HeaderList {
   const dropped = droppedNames(request, provider, limits.droppedNamesMax)
   const names = leavesOut.includes('sampling')
     ? [...dropped, ...SAMPLING.filter((name) => request.named?.includes(name))]
     : dropped
-  return namesHeader(names)
+  return namesHeader(written === undefined ? names : [...names, ...written])
 }

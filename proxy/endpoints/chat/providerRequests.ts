@@ -145,7 +145,7 @@ export class ProviderRequests implements GrantedOrder {
   /** The headers of the answer that only some requests have. */
   get headers(): HeaderList {
     const { run, order, isFlexible } = this
-    const dropped = droppedHeader(run, order, this.leavesOut)
+    const dropped = droppedHeader(run, order, this.leavesOut, this.builder?.dropped)
     return isFlexible ? [...dropped, 'x-served-model', order.admitted.model.id] : dropped
   }
 

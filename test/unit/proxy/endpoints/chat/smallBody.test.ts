@@ -28,6 +28,7 @@ const SYSTEM_FIRST = {
   systemFirst: true,
   developerAsSystem: false,
   callIdCharacters: 9,
+  stopSequencesMax: 0,
   refusesStreamOptions: true,
 }
 
