@@ -75,6 +75,8 @@ export const DIALECT = {
       'top_logprobs',
       'frequency_penalty',
       'presence_penalty',
+      'repetition_penalty',
+      'min_p',
       'verbosity',
       'prompt_cache_key',
     ],

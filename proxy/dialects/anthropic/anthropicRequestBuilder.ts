@@ -58,6 +58,8 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   private readonly requestId: string
   private readonly model: Pick<AskModel, 'thinking'>
   private readonly printed: Printed
+  /** The members of the last request that say how to think or draw. */
+  private drawn: JsonObject = {}
 
   /** @param printed from printAnthropic */
   constructor({ stream }: ChatFields, requestId: string, model: Pick<AskModel, 'thinking'>, printed: Printed) {
@@ -67,11 +69,18 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
     this.printed = printed
   }
 
+  get dropped(): readonly string[] | undefined {
+    const { drawn, printed } = this
+    const names = SAMPLING.filter((name) => printed.options?.[name] !== undefined && drawn[name] === undefined)
+    return names.length === 0 ? undefined : names
+  }
+
   make(route: Route, maxTokens: number): ProviderRequest {
     const { stream } = this
     const { rest, options = {}, format, cut } = this.printed
     const thinking = thinkingMembers(this.model.thinking, options['effort'], maxTokens)
     const { output_config: config, ...thinks } = thinking ?? sampling(options)
+    this.drawn = thinks
     const members = { model: route.upstreamModel, max_tokens: maxTokens, ...(stream ? { stream } : {}), ...thinks }
     const start = `${JSON.stringify(members).slice(0, -1)},`
     return {
