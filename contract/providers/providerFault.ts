@@ -256,8 +256,8 @@ function ownerBySentence(owner: FaultOwner, { message }: ProviderError): FaultOw
   return owner === 'account' && says(CONTENT) ? 'request' : owner
 }
 
-/** Without parts in quotes, which may be the request's. */
-function sentenceOf(message: string): string {
+/** What an error says, without parts in quotes, which may be the request's. */
+export function sentenceOf(message: string): string {
   return message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
 }
 

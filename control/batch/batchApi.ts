@@ -5,6 +5,7 @@ import { shownMessage } from '../../contract/providers/cleanMessage.ts'
 import { withOwnQuery } from '../../contract/providers/ownParts.ts'
 import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
+import { withQuotaWait } from '../../contract/providers/quotaWait.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
 import { gatherBytes, TURN_BYTES } from '../runtime/net/gatherBytes.ts'
@@ -61,8 +62,9 @@ export class ProviderRefusal extends Error {
   /** @param answer not 2xx */
   constructor(answer: HttpAnswer) {
     const { status, body, retryAfterSeconds } = answer
-    const error = readProviderError(body.toString('utf8', 0, ERROR_BODY_BYTES_MAX))
-    super(shownMessage(status, error) || `The provider answered ${status}.`)
+    const stated = readProviderError(body.toString('utf8', 0, ERROR_BODY_BYTES_MAX))
+    const error = withQuotaWait(status, stated, retryAfterSeconds * 1000)
+    super(shownMessage(status, stated) || `The provider answered ${status}.`)
     this.status = status
     this.owner = faultOf(status, error).owner
     this.retryAfterMs = retryAfterSeconds * 1000 || (error.retryAfterMs ?? 0)

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import type { FaultCause } from '../../contract/net/connectionFault.ts'
+import type { ProviderError } from '../../contract/providers/providerError.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Permits } from '../quotas/permit.ts'
 import type { CanaryWatch } from './canaryWatch.ts'
@@ -25,8 +26,8 @@ export interface AttemptListener {
   onCrashed(error: unknown): void
 }
 
-/** Classifies an error answer of a provider. */
-export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
+/** Classifies an error answer of a provider, by its body and the error that it states. */
+export type Classify = (status: number, body: string, error: ProviderError, retryAfterMs: number) => Refusal
 
 /** The count and the deadline of a request that go on from the routes of one model to those of another. */
 export interface EarlierTurns {

@@ -1,4 +1,5 @@
 import { readProviderError } from '../../contract/providers/providerError.ts'
+import { withQuotaWait } from '../../contract/providers/quotaWait.ts'
 import { AnswerBody } from './answerBody.ts'
 import type { AttemptsOptions } from './attemptsOptions.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
@@ -29,16 +30,18 @@ export class RefusedAnswer {
 
   /** Its meaning, once it is whole. */
   read({ rule, classify, limits }: AttemptsOptions): Refusal {
-    const waitMsMax = limits.retryAfterSecondsMax * 1000
+    const { status } = this
+    const nowMs = Date.now()
+    const headMs = retryAfterMs(this.headers, nowMs, Number.MAX_SAFE_INTEGER)
     const body = this.body.take().toString('utf8')
     const stated = readProviderError(body)
-    const waitMs = this.waitMs(stated.retryAfterMs ?? 0, waitMsMax)
-    return classify?.(this.status, body, waitMs) ?? classifyRefusal(this.status, stated, waitMs, rule.ownStatus)
+    const waitMs = this.waitMs(headMs || (stated.retryAfterMs ?? 0), nowMs, limits.retryAfterSecondsMax * 1000)
+    const error = withQuotaWait(status, stated, headMs)
+    return classify?.(status, body, error, waitMs) ?? classifyRefusal(status, error, waitMs, rule.ownStatus)
   }
-  private waitMs(bodyMs: number, maxMs: number): number {
-    const nowMs = Date.now()
-    const headMs = retryAfterMs(this.headers, nowMs, maxMs)
-    if (headMs > 0 || bodyMs > 0) return headMs > 0 ? headMs : Math.min(bodyMs, maxMs)
+
+  private waitMs(statedMs: number, nowMs: number, maxMs: number): number {
+    if (statedMs > 0) return Math.min(statedMs, maxMs)
     return this.status === TOO_MANY ? resetWaitMs(this.headers, nowMs, maxMs) : 0
   }
 }

@@ -1,6 +1,10 @@
 // Errors whose status does not say whose fault they are, as providers send them.
 import { OURS, openai, type Row, THEIRS } from './providerErrorRows.ts'
 
+const QUOTA = openai('You exceeded your current quota, SECRET', { code: 'insufficient_quota' })
+const delayed = (retryDelay: string) =>
+  openai('SECRET', { code: 'insufficient_quota', details: [{ '@type': 'RetryInfo', retryDelay }] })
+
 /** The table. */
 export const FAULT_ROWS: readonly Row[] = [
   {
@@ -22,6 +26,56 @@ export const FAULT_ROWS: readonly Row[] = [
     code: 'rate_limited',
     retryAfter: 8,
   },
+  // A quota that comes back within a minute is a rate; one that does not is money.
+  ...(
+    [
+      ['insufficient_quota', QUOTA, { 'retry-after': '7' }],
+      ['insufficient_quota, in milliseconds', QUOTA, { 'retry-after-ms': '6500' }],
+      ['insufficient_quota, a fraction', QUOTA, { 'retry-after': '6.2' }],
+      [
+        'insufficient_quota as the type alone',
+        openai('Slow down', { type: 'insufficient_quota' }),
+        { 'retry-after': '7' },
+      ],
+      ['a current quota, in a sentence', openai('You exceeded your current quota, SECRET'), { 'retry-after': '7' }],
+      [
+        'a current quota, by its name',
+        openai('SECRET', { type: 'exceeded_current_quota_error' }),
+        { 'retry-after': '7' },
+      ],
+      ['insufficient_quota and a delay in the body', delayed('6.5s'), {}],
+      ['insufficient_quota, a delay in the body and in the head', delayed('20s'), { 'retry-after': '7' }],
+    ] as const
+  ).map(
+    ([name, body, headers]): Row => ({
+      name: `a quota for now: ${name}`,
+      status: 429,
+      body,
+      headers,
+      code: 'rate_limited',
+      retryAfter: 7,
+    }),
+  ),
+  {
+    name: 'a quota for a minute',
+    status: 429,
+    body: QUOTA,
+    headers: { 'retry-after': '60' },
+    code: 'rate_limited',
+    retryAfter: 60,
+  },
+  ...(
+    [
+      ['no wait', 429, QUOTA, {}],
+      ['a wait of nothing', 429, QUOTA, { 'retry-after': '0' }],
+      ['a wait of an hour', 429, QUOTA, { 'retry-after': '3600' }],
+      ['a wait in words', 429, QUOTA, { 'retry-after': 'soon' }],
+      ['another status', 402, QUOTA, { 'retry-after': '7' }],
+      ['no money and a short wait', 429, openai('SECRET', { code: 'insufficient_balance' }), { 'retry-after': '7' }],
+      ['billing and a short wait', 429, openai('SECRET quota', { code: 'billing_not_active' }), { 'retry-after': '7' }],
+      ['a suspension and a short wait', 403, { message: 'Your account SECRET is suspended' }, { 'retry-after': '7' }],
+    ] as const
+  ).map(([name, status, body, headers]): Row => ({ name: `no money: ${name}`, status, body, headers, ...OURS })),
   // The account or the route, with the status of a bad request.
   {
     name: 'a limit of usage at 400',

@@ -1,12 +1,11 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { cleanMessage } from '../../../contract/providers/cleanMessage.ts'
-import { readProviderError } from '../../../contract/providers/providerError.ts'
+import type { ProviderError } from '../../../contract/providers/providerError.ts'
 import { faultOf } from '../../../contract/providers/providerFault.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 
 /** Sorts the error answer of a tool's upstream. @param status not 2xx */
-export function classifyToolRefusal(status: number, body: string, retryAfterMs: number): Refusal {
-  const stated = readProviderError(body)
+export function classifyToolRefusal(status: number, stated: ProviderError, retryAfterMs: number): Refusal {
   const rest = { elsewhere: false, retryAfterMs }
   const { owner } = faultOf(status, stated)
   if (owner === 'rate') {

@@ -43,9 +43,9 @@ export interface PricedToolCall {
  */
 export class ToolRun implements RunListener, CallListener {
   readonly crashCode = 'tool_error'
-  readonly classify: Classify = (status, body, retryAfterMs) => {
+  readonly classify: Classify = (status, body, error, retryAfterMs) => {
     this.refusedBody = body
-    return classifyToolRefusal(status, body, retryAfterMs)
+    return classifyToolRefusal(status, error, retryAfterMs)
   }
 
   private readonly run: Run
