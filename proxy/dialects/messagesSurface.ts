@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { mediaCount } from '../admission/holdSize.ts'
+import { exactJson } from '../json/exactJson.ts'
 import { anthropicErrorEvent } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
@@ -48,7 +49,7 @@ function usualTokens({ prompt }: AnswerContext['request'], { imageTokens }: Answ
 function messageHead(message: Message, { requestId, model, request, limits }: AnswerContext): string {
   return (
     `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
-    `,"content":${JSON.stringify(contentOf(message, request.tools, limits))},"stop_reason":"${stopReasonOf(message.finish)}"` +
+    `,"content":${exactJson(contentOf(message, request.tools, limits))},"stop_reason":"${stopReasonOf(message.finish)}"` +
     ',"stop_sequence":null'
   )
 }

@@ -3,13 +3,14 @@ import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import { beginsEvents } from '../../sse/bodyKind.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
-import { contentOf, isCall, repairedBlocks } from './callBlocks.ts'
+import { contentOf, isCall, repairedBlocks, withExactInputs } from './callBlocks.ts'
 import { JoinedMessage } from './joinedMessage.ts'
 import { finishOfStop, statedStop, unstatedStop } from './stopReasons.ts'
 
@@ -26,7 +27,7 @@ export function parseAnthropicAnswer(
   if (answer === null) return { rejected: refusalOfError(null) }
   const error = answerError(answer)
   const content = contentOf(answer)
-  const blocks = content && repairedBlocks(content, requestId)
+  const blocks = content && repairedBlocks(withExactInputs(content, body), requestId)
   const calls = blocks?.filter(isCall).length ?? 0
   const reason = statedStop(answer['stop_reason'], calls)
   if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
@@ -76,7 +77,7 @@ function textIn(blocks: readonly JsonObject[], type: string, member: string): st
 
 function readCall(block: JsonObject): ToolCall {
   const { id, name, input } = block
-  return { id: textOf(id), name: textOf(name), arguments: JSON.stringify(input ?? {}) }
+  return { id: textOf(id), name: textOf(name), arguments: exactJson(input ?? {}) }
 }
 
 /** A provider may send anything where a text belongs, and an object need not be one that becomes a text. */

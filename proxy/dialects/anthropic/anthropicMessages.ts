@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
+import { exactObject } from '../../json/exactJson.ts'
 import { calledName } from '../shared/clientTools.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 import { leftOut } from '../shared/leftOut.ts'
@@ -152,7 +153,7 @@ function toolUse(call: JsonObject): JsonObject {
 
 /** The arguments of a call as an object. Text that a model left unfinished is kept. */
 export function inputOf(text: string): JsonObject {
-  return parseJsonObject(wellFormedJson(text)) ?? (text.trim() === '' ? {} : { arguments: text })
+  return exactObject(wellFormedJson(text)) ?? (text.trim() === '' ? {} : { arguments: text })
 }
 
 /** The id of a tool call in the pattern of this format. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import { ANY_JSON, wantsAnyJson, wordsFor } from '../shared/anyJson.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
@@ -48,7 +49,7 @@ export function printAnthropic(
     !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
-  const rest = JSON.stringify(prompt).slice(1)
+  const rest = exactJson(prompt).slice(1)
   return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }
 }
 

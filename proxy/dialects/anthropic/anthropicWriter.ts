@@ -1,4 +1,5 @@
 import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
@@ -194,7 +195,7 @@ export class AnthropicWriter implements MessageWriter {
   /** Arguments that are no JSON of an object, as one. */
   private oddInput(block: Block | undefined, index: number): string {
     if (block === undefined || block.input === null || block.text === '') return ''
-    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(inputOf(block.text)) }
+    const delta = { type: 'input_json_delta', partial_json: exactJson(inputOf(block.text)) }
     return anthropicEvent('content_block_delta', { index, delta })
   }
 

@@ -1,5 +1,7 @@
 import { madeCallId } from '../../../contract/api/callPiece.ts'
-import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import { exactObject, exactTexts, isRounded } from '../../json/exactJson.ts'
 
 /** Gives the calls of one answer their ids, which a provider may leave out or use twice. */
 export class CallIds {
@@ -57,6 +59,13 @@ export function repairedBlocks(blocks: readonly JsonObject[], requestId: string)
   if (!blocks.every((block) => !isCall(block) || isNamed(block))) return null
   return blocks.map((block) => {
     if (!isCall(block)) return block
-    return { ...block, id: ids.next(block['id']), input: parseJsonObject(inputText(block['input'])) ?? {} }
+    return { ...block, id: ids.next(block['id']), input: exactObject(inputText(block['input'])) ?? {} }
   })
+}
+
+/** The blocks of an answer with the inputs of calls as text, where they have numbers that were rounded when it was parsed. */
+export function withExactInputs(blocks: readonly JsonObject[], { bytes, cuts }: AnswerJson): readonly JsonObject[] {
+  if (cuts.length > 0 || !blocks.some((block) => isCall(block) && isRounded(block['input']))) return blocks
+  const exact = exactTexts(bytes, (answer) => blocksOf(answer).map(({ input }) => input))
+  return blocks.map((block, place) => (isCall(block) ? { ...block, input: exact[place] ?? block['input'] } : block))
 }

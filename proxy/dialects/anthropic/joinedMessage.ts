@@ -101,5 +101,5 @@ export class JoinedMessage implements FrameSink {
 }
 
 function blockOf({ block, input }: OpenBlock): JsonObject {
-  return input === '' ? block : { ...block, input: parseJsonObject(input) ?? {} }
+  return input === '' ? block : { ...block, input }
 }

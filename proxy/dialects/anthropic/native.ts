@@ -4,6 +4,7 @@ import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
 import type { ChatFields } from '../shared/chatRequest.ts'
@@ -125,7 +126,7 @@ function readNativeAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer
 function answerHead(answer: JsonObject, requestId: string, modelId: string): string {
   let text = `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(modelId)}`
   for (const name in answer) {
-    if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
+    if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${exactJson(answer[name])}`
   }
   return text
 }

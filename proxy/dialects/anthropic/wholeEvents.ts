@@ -1,8 +1,9 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { AnswerJson } from '../../json/answerJson.ts'
 import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
-import { contentOf, inputText } from './callBlocks.ts'
+import { contentOf, inputText, withExactInputs } from './callBlocks.ts'
 
 /** The members that a block of each kind begins with, and its deltas: the member with their piece, by their type. */
 const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
@@ -22,8 +23,9 @@ export function wholeEvents(body: Buffer, bounds: AnswerBounds): Buffer {
   if (answer === null) return Buffer.alloc(0)
   const error = answerError(answer)
   if (error !== null) return Buffer.from(anthropicEvent('error', { error }))
-  const blocks = contentOf(answer)
-  if (blocks === null) return Buffer.alloc(0)
+  const content = contentOf(answer)
+  if (content === null) return Buffer.alloc(0)
+  const blocks = withExactInputs(content, new AnswerJson(body))
   const { stop_reason: reason = null, stop_sequence: sequence = null, receipt: _receipt, ...message } = answer
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
   const usage = isJsonObject(answer['usage']) ? { usage: answer['usage'] } : {}
