@@ -256,7 +256,7 @@ function ownerBySentence(owner: FaultOwner, { message }: ProviderError): FaultOw
   return owner === 'account' && says(CONTENT) ? 'request' : owner
 }
 
-/** What an error says, without parts in quotes, which may be the request's. */
+/** The sentence of an error, without parts in quotes, which may be the request's. */
 export function sentenceOf(message: string): string {
   return message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
 }
