@@ -1,5 +1,5 @@
-// Goal: an answer in which the model says nothing and gives no reason is an error and free, in one piece and as a stream, also
-// where usage is reported; one that ends for a reason is an answer, however short. One row a shape.
+// Goal: an answer without a choice is an error and free, in one piece and as a stream, also where usage is reported; one with an
+// empty choice is an answer where it has a reason or reports usage. One row a shape.
 import { describe } from 'node:test'
 import {
   choiceChunk,
@@ -40,19 +40,18 @@ const joined = STREAMS.map(
 )
 
 const CHATS: Wire[] = [
-  { name: 'a role and usage', stream: ROLE + USAGE_CHUNK + DONE, whole: ROLE + USAGE_CHUNK + DONE, want: REFUSED },
-  { name: 'an empty delta and usage', stream: chunk({}, null, { usage: USAGE }) + DONE, want: REFUSED },
+  { name: 'a role and usage', stream: ROLE + USAGE_CHUNK + DONE, whole: ROLE + USAGE_CHUNK + DONE, want: {} },
+  { name: 'an empty delta and usage', stream: chunk({}, null, { usage: USAGE }) + DONE, want: {} },
+  { name: 'a role alone', stream: ROLE + DONE, whole: ROLE + DONE, want: REFUSED },
+  { name: 'a role and usage, and no end', stream: ROLE + USAGE_CHUNK, whole: ROLE + USAGE_CHUNK, want: REFUSED },
   { name: 'a reason', stream: chunk({}, 'stop') + USAGE_CHUNK + DONE, want: {} },
   { name: 'a role and a reason', stream: ROLE + ending(), want: {} },
   { name: 'a limit', stream: ROLE + ending('length'), want: { finish: 'length' } },
 ]
 
+const EMPTY = choiceChunk({ index: 0, text: '', finish_reason: null })
 const TEXTS: Wire[] = [
-  {
-    name: 'an empty text and usage',
-    stream: choiceChunk({ index: 0, text: '', finish_reason: null }) + USAGE_CHUNK + DONE,
-    want: REFUSED,
-  },
+  { name: 'an empty text', stream: EMPTY + DONE, whole: EMPTY + DONE, want: REFUSED },
   {
     name: 'an empty text and a reason',
     stream: choiceChunk({ index: 0, text: '', finish_reason: 'stop' }) + USAGE_CHUNK + DONE,

@@ -26,6 +26,8 @@ export class AnthropicReader implements MessageReader, FrameSink {
   done = false
   broken = false
   error: unknown = null
+  /** One that has begun always gets a reason here. */
+  readonly hasChoice = false
 
   private readonly frames: FrameReader
   private readonly callsMax: number

@@ -26,6 +26,8 @@ export class MessagesStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A stop_reason has been seen. */
   finished = false
+  /** One that has begun always gets a reason here. */
+  readonly hasChoice = false
   error: unknown = null
   outputFrames = 0
   outputBytes = 0

@@ -34,6 +34,7 @@ export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A finish_reason has been seen. */
   finished = false
+  hasChoice = false
   /** An error event of the provider, parsed. */
   error: unknown = null
   outputFrames = 0
@@ -148,7 +149,10 @@ export class ChatStream implements FrameSink, RelayStream {
     this.own.note(bytes, scan)
     const report = chunkUsage(bytes, start, end, scan, this.finished)
     const isCounted = report !== null && this.reports.noteIn(report)
-    if (scan.hasChoices) this.relayChoices(bytes, start, end)
+    if (scan.hasChoices) {
+      this.hasChoice = true
+      this.relayChoices(bytes, start, end)
+    }
     if (isCounted) this.framesAtUsage = this.outputFrames
   }
 
@@ -167,7 +171,7 @@ export class ChatStream implements FrameSink, RelayStream {
   /** The chunk that clients of chats wait for, where the provider ended its stream without a reason. */
   private missingReason(): string {
     const { guard, identity } = this
-    const isMissing = this.state === 'done' && guard.reason === null && this.outputFrames > 0
+    const isMissing = this.state === 'done' && guard.reason === null && this.hasChoice
     if (!isMissing || identity.objectText !== null) return ''
     return this.own.chunk(guard.repairer.ending())
   }

@@ -63,7 +63,8 @@ export class ChunkRepair implements MessageSink {
   /** The members of the last chunk of a stream whose provider gives no reason. */
   ending(): string {
     const reason = reasonWithCalls('stop', this.choices.calls.count)
-    return `"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]`
+    const delta = this.hasRole ? '{}' : '{"role":"assistant","content":""}'
+    return `"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":"${reason}"}]`
   }
 
   text(piece: string): void {

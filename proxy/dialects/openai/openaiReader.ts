@@ -14,6 +14,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
   done = false
   broken = false
   error: unknown = null
+  hasChoice = false
 
   private readonly frames: FrameReader
   private readonly reports: UsageReports
@@ -83,7 +84,10 @@ export class OpenaiReader implements MessageReader, FrameSink {
       return
     }
     const [choice] = choicesOf(chunk)
-    if (choice !== undefined) this.choices.read(choice, sink)
+    if (choice !== undefined) {
+      this.hasChoice = true
+      this.choices.read(choice, sink)
+    }
     if (this.choices.broken) this.fail()
     // A report covers the output of its own chunk.
     this.reports.noteIn(chunk)

@@ -51,6 +51,7 @@ class JoinedEvents implements FrameSink, MessageSink {
   private head: JsonObject = {}
   private usage: unknown = null
   private error: unknown = null
+  private hasChoice = false
   private ended = false
   private broken = false
 
@@ -65,7 +66,8 @@ class JoinedEvents implements FrameSink, MessageSink {
     if (isWithin) frames.finish(this)
     this.choices.close(this)
     if (this.error !== null) return { error: this.error }
-    const isWhole = this.reason !== null || (this.ended && this.choices.hasSaid)
+    const isPaid = this.hasChoice && isJsonObject(this.usage)
+    const isWhole = this.reason !== null || (this.ended && (this.choices.hasSaid || isPaid))
     if (!isWithin || this.broken || this.choices.broken || !isWhole) return null
     return {
       ...this.head,
@@ -120,7 +122,10 @@ class JoinedEvents implements FrameSink, MessageSink {
     this.usage = usage ?? this.usage
     this.head = { ...head, ...this.head }
     const [choice] = choicesOf(chunk)
-    if (choice !== undefined) this.choices.read(choice, this)
+    if (choice !== undefined) {
+      this.hasChoice = true
+      this.choices.read(choice, this)
+    }
     this.error ??= this.choices.error
   }
 

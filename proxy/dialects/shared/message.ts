@@ -57,6 +57,8 @@ export interface MessageReader {
   readonly broken: boolean
   /** An error event of the provider, parsed. */
   readonly error: unknown
+  /** See RelayStream. */
+  readonly hasChoice: boolean
   /** The usage reported so far. */
   readonly usage: ReportedUsage | null
   push(bytes: Buffer, sink: MessageSink): void

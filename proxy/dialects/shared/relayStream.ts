@@ -35,6 +35,8 @@ export interface RelayStream {
   readonly finished: boolean
   /** The answer is whole. */
   readonly complete: boolean
+  /** The model has begun to answer, whether it has said anything or not. */
+  readonly hasChoice: boolean
   /** The usage reported so far. */
   readonly usage: ReportedUsage | null
   /** An error event of the provider, parsed. */

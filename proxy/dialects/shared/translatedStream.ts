@@ -1,5 +1,5 @@
 import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
-import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
+import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
@@ -41,6 +41,10 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   get complete(): boolean {
     return this.finished || (this.state === 'done' && this.outputFrames > 0)
+  }
+
+  get hasChoice(): boolean {
+    return this.reader.hasChoice
   }
 
   get usage(): ReportedUsage | null {
@@ -118,7 +122,8 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   // A provider may end its stream without a reason, for which clients wait, or write a call after it.
   private close(): void {
-    if (this.reason === null && this.outputFrames > 0) this.ends('stop')
+    const isEmpty = this.outputFrames === 0 && !(this.hasChoice && isWhole(this.usage))
+    if (this.reason === null && !isEmpty) this.ends('stop')
     this.endAgain()
     this.state = 'done'
   }

@@ -207,8 +207,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private begin(stream: RelayStream): boolean {
-    // A stream that broke off or ended with neither output nor a reason is no answer, also where it reports usage.
-    if (isOver(stream) && stream.outputFrames === 0 && !stream.finished) return false
+    // A stream that broke off or ended without any output is not an answer, unless it is an empty one with usage.
+    if (isOver(stream) && stream.outputFrames === 0 && !stream.finished && !isEmptyAnswer(stream)) return false
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
@@ -232,12 +232,13 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private streamEnded(stream: RelayStream): void {
-    if (!this.begun && !(stream.complete && this.begin(stream))) {
+    const whole = stream.complete || isEmptyAnswer(stream)
+    if (!this.begun && !(whole && this.begin(stream))) {
       this.call.reject(refusalOfError(null))
       return
     }
     if (this.preambleBytes > 0) this.send(NOTHING)
-    if (stream.complete) this.complete(stream)
+    if (whole) this.complete(stream)
     else this.interrupt()
   }
 
@@ -277,6 +278,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     out.appendText(tail)
     exchange.end(out.view())
   }
+}
+
+/** The model has answered with nothing, and has been paid for it: without a choice nobody has answered. */
+function isEmptyAnswer({ state, hasChoice, usage }: RelayStream): boolean {
+  return state === 'done' && hasChoice && isWhole(usage)
 }
 
 function isOver({ state }: RelayStream): boolean {
