@@ -1,9 +1,7 @@
-import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
-import { errorEvent } from '../../sse/errorEvent.ts'
 import { dataStart, type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
@@ -16,7 +14,7 @@ import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import type { HeldRepeat } from './heldRepeat.ts'
 import { HeldRepeats } from './heldRepeats.ts'
-import { OwnChunks, STREAM_END } from './ownChunks.ts'
+import { OwnChunks } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
@@ -149,10 +147,7 @@ export class ChatStream implements FrameSink, RelayStream {
     this.own.note(bytes, scan)
     const report = chunkUsage(bytes, start, end, scan, this.finished)
     const isCounted = report !== null && this.reports.noteIn(report)
-    if (scan.hasChoices) {
-      this.hasChoice = true
-      this.relayChoices(bytes, start, end)
-    }
+    if (scan.hasChoices) this.relayChoices(bytes, start, end)
     if (isCounted) this.framesAtUsage = this.outputFrames
   }
 
@@ -161,37 +156,36 @@ export class ChatStream implements FrameSink, RelayStream {
     appendComment(this.out, bytes, start, end)
   }
 
-  tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
-    if (this.own.created === '') this.own.created = String(Math.floor(startedAtMs / 1000))
-    const wanted = this.keepNullUsage ? this.own.event(`"choices":[],"usage":${usageJson(usage)}`) : ''
-    const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
-    return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  tail(tail: StreamTail): string {
+    return this.own.tail(tail, this.missingReason())
   }
 
-  /** The chunk that clients of chats wait for, where the provider ended its stream without a reason. */
+  /** The members of the chunk that clients of chats wait for, where the provider ended its stream without a reason. */
   private missingReason(): string {
     const { guard, identity } = this
     const isMissing = this.state === 'done' && guard.reason === null && this.hasChoice
     if (!isMissing || identity.objectText !== null) return ''
-    return this.own.chunk(guard.repairer.ending())
+    return guard.repairer.ending()
   }
 
   /** Writes the chunk that the template has just found. */
   private writeMatched(bytes: Buffer): void {
     const { template, out, guard, watch } = this
     guard.sendHeld(out)
-    if (watch?.repeats(bytes, template.textStart, template.textEnd) === true) {
-      watch.hold((event) => template.append(event, bytes))
-      this.isHolding = true
-      return
-    }
+    if (watch?.repeats(bytes, template.textStart, template.textEnd) === true) return this.holdMatched(watch, bytes)
     this.outputFrames++
     this.outputBytes += template.textEnd - template.textStart
     template.append(out, bytes)
   }
 
+  private holdMatched(watch: HeldRepeat, bytes: Buffer): void {
+    watch.hold((event) => this.template.append(event, bytes))
+    this.isHolding = true
+  }
+
   /** Relays what is as documented, and repairs the rest. */
   private relayChoices(bytes: Buffer, start: number, end: number): void {
+    this.hasChoice = true
     const isText = this.identity.objectText !== null
     // Only the reader of messages tells the texts of a chat that are no deltas.
     const sentBytes = this.repeat.take(bytes, scan, !isText && !scan.choice.hasDelta && !scan.finished, this.out)

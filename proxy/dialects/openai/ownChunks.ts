@@ -1,3 +1,6 @@
+import { usageJson } from '../../../contract/money/openaiUsage.ts'
+import { errorEvent } from '../../sse/errorEvent.ts'
+import type { StreamTail } from '../shared/relayStream.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import type { ChunkIdentity } from './rewrite.ts'
 
@@ -32,6 +35,17 @@ export class OwnChunks {
   /** The same for members that have choices: without usage, which clients get that asked for it. */
   chunk(members: string): string {
     return this.event(this.keepNullUsage ? `${members},"usage":null` : members)
+  }
+
+  /**
+   * The end of a stream.
+   * @param ending the members of its last chunk with a choice; '' where there was one
+   */
+  tail({ usage, fault, receipt, startedAtMs }: StreamTail, ending: string): string {
+    if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
+    const wanted = this.keepNullUsage ? this.event(`"choices":[],"usage":${usageJson(usage)}`) : ''
+    const last = fault !== null ? errorEvent(fault) : (ending === '' ? '' : this.chunk(ending)) + wanted
+    return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
   /** A chunk that says who speaks. */

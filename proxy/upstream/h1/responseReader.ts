@@ -85,7 +85,7 @@ export class ResponseReader {
       case 'chunk-end':
         return this.readChunkEnd(bytes, at)
       case 'trailer':
-        return this.readLine(bytes, at, TRAILER_BYTES_MAX, (line) => this.passTrailer(bytes, line, sink))
+        return this.readTrailer(bytes, at, sink)
       default:
         this.state = 'broken'
         return at
@@ -170,7 +170,7 @@ export class ResponseReader {
       this.beginChunk(size)
       return end + 2
     }
-    return this.readLine(bytes, at, CHUNK_LINE_BYTES_MAX, (line) => this.readSizeLine(line))
+    return this.readLongSize(bytes, at)
   }
 
   private readChunkEnd(bytes: Buffer, at: number): number {
@@ -178,7 +178,20 @@ export class ResponseReader {
       this.state = 'chunk-size'
       return at + 2
     }
+    return this.readSplitEnd(bytes, at)
+  }
+
+  // Functions with closures take memory for what these refer to at every call, so that the steps of usual chunks have none.
+  private readLongSize(bytes: Buffer, at: number): number {
+    return this.readLine(bytes, at, CHUNK_LINE_BYTES_MAX, (line) => this.readSizeLine(line))
+  }
+
+  private readSplitEnd(bytes: Buffer, at: number): number {
     return this.readLine(bytes, at, 2, (line) => this.expectEmpty(line))
+  }
+
+  private readTrailer(bytes: Buffer, at: number, sink: ResponseSink): number {
+    return this.readLine(bytes, at, TRAILER_BYTES_MAX, (line) => this.passTrailer(bytes, line, sink))
   }
 
   private readSizeLine(line: string): void {
