@@ -68,6 +68,16 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
     [asking(call), answer('t1')],
   ],
   [
+    'a call as a member and as a block',
+    [said, { ...asking(call), content: [part('text', 'a'), use('t1')] }, answer('t1')],
+    [said, { ...asking(call), content: [part('text', 'a')] }, answer('t1')],
+  ],
+  [
+    'messages that are to be cached',
+    [{ role: 'system', content: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } }, said],
+    [{ role: 'system', content: [{ ...part('text', 'a'), cache_control: { type: 'ephemeral' } }] }, said],
+  ],
+  [
     'an image as a block, in a result',
     [
       asking(call),

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { ANY_JSON, wantsAnyJson, wordsFor } from '../shared/anyJson.ts'
+import { ANY_JSON, askedSchema, wordsFor } from '../shared/anyJson.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
@@ -113,10 +113,9 @@ function userOf(user: unknown): JsonObject {
 
 /** The format of an answer: a schema that the provider keeps to, or words where it has none for that. */
 function answerFormat(format: unknown): { schema: JsonObject | null; words: string | null } {
-  if (wantsAnyJson(format)) return { schema: null, words: ANY_JSON }
-  if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return { schema: null, words: null }
-  const asked = format['json_schema']['schema']
-  if (asked === undefined) return { schema: null, words: ANY_JSON }
+  const asked = askedSchema(format)
+  if (asked === undefined) return { schema: null, words: null }
+  if (asked === null) return { schema: null, words: ANY_JSON }
   const schema = answerSchema(asked)
   if (schema === null) return { schema, words: wordsFor(asked) }
   return { schema: { type: 'json_schema', schema }, words: null }

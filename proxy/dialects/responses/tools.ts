@@ -27,7 +27,8 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
   const own = readAll(body['tools'], 'tools', limits)
   const all = new Map([...own, ...readAll(joined, 'input.tools', limits)].map((tool) => [tool.client.sent, tool]))
   const functions = [...all.values()]
-  const choice = readChoice(body['tool_choice'], functions)
+  const isHosted = isLeftOut(body['tool_choice'], body['tools'])
+  const choice = readChoice(isHosted ? null : body['tool_choice'], functions)
   const parallel = isGiven(body['parallel_tool_calls']) ? readBoolean(body, 'parallel_tool_calls') : null
   const forward: JsonObject = {}
   if (choice.functions.length > 0) {
@@ -50,6 +51,12 @@ function flat(tool: unknown): unknown {
   if (!isJsonObject(tool) || isGiven(tool['name'])) return tool
   const said = [tool['function'], tool['custom']].find(isJsonObject)
   return said === undefined ? tool : { ...said, type: tool['type'] }
+}
+
+/** Whether a choice is of a hosted tool of the request, so that the model is left the choice among the others. */
+function isLeftOut(choice: unknown, tools: unknown): boolean {
+  if (!isJsonObject(choice) || NAMED.has(choice['type'])) return false
+  return Array.isArray(tools) && tools.some((tool) => isJsonObject(tool) && tool['type'] === choice['type'])
 }
 
 interface Choice {
