@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { type CallPiece, callPieces, madeCallId } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
-import { givenReason, reasonWithCalls } from './finishReason.ts'
+import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
 /** Calls of other kinds have their own members, and stay as they are. */
@@ -29,6 +29,27 @@ export function repairCompletion(answer: Completion, requestId: string): boolean
     choice['finish_reason'] = reasonWithCalls(reason ?? 'stop', Array.isArray(calls) ? calls.length : 0)
   }
   return true
+}
+
+/**
+ * Does the same for a text completion, whose provider may write the choices of a chat.
+ * @returns false when a choice reports a failure
+ */
+export function repairTextCompletion(answer: Completion): boolean {
+  const choices = choicesOf(answer)
+  if (choices.some((choice) => givenReason(choice['finish_reason']) === 'error')) return false
+  answer['choices'] = choices.map(({ text, message, delta, finish_reason: reason, ...rest }, place) => {
+    const said = [message, delta].find(isJsonObject) ?? {}
+    const written = typeof text === 'string' ? text : saidIn(said).text
+    return { index: place, logprobs: null, ...rest, text: written, finish_reason: textReason(reason) }
+  })
+  return true
+}
+
+/** The reason why a text ended, in a word of the format. */
+export function textReason(given: unknown): FinishReason {
+  const reason = givenReason(given) ?? 'stop'
+  return reason === 'length' || reason === 'content_filter' ? reason : 'stop'
 }
 
 // Some providers answer with the member that a stream has, or with that of a text completion.

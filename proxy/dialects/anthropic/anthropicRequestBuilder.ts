@@ -96,7 +96,8 @@ function sampling(options: JsonObject): JsonObject {
   const members: JsonObject = {}
   if (typeof temperature === 'number') members['temperature'] = Math.min(1, temperature)
   else if (topP !== undefined) members['top_p'] = topP
-  if (topK !== undefined) members['top_k'] = topK
+  // Servers of open models take a negative number for no limit.
+  if (Number(topK) >= 0) members['top_k'] = topK
   return members
 }
 

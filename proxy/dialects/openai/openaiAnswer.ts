@@ -7,6 +7,7 @@ import {
   outputBytes,
   toolCallTexts,
 } from '../../../contract/api/completion.ts'
+import { repairTextCompletion } from '../../../contract/api/repairCompletion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
@@ -47,10 +48,7 @@ class OpenaiAnswer implements WholeAnswer {
   /** Puts a text before the answer's own; it does not count as output. */
   prefix(preface: string): void {
     if (preface !== '') this.said = writtenText(this.answer)
-    for (const choice of choicesOf(this.answer)) {
-      choice['text'] = preface + (typeof choice['text'] === 'string' ? choice['text'] : '')
-      choice['logprobs'] ??= null
-    }
+    for (const choice of choicesOf(this.answer)) choice['text'] = preface + String(choice['text'])
   }
 
   head(): string | Buffer {
@@ -80,6 +78,7 @@ export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): Whol
 export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
   const answer = body.parse(context.limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
+  if (!repairTextCompletion(answer)) return { rejected: refusalOfError(null) }
   const read = new OpenaiAnswer(body, answer, context, 'text_completion')
   read.prefix(preface)
   return read

@@ -1,3 +1,7 @@
+import { choicesOf } from '../../../contract/api/completion.ts'
+import { givenReason } from '../../../contract/api/finishReason.ts'
+import { textReason } from '../../../contract/api/repairCompletion.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import type { ChunkIdentity } from './rewrite.ts'
 
@@ -11,8 +15,11 @@ export class OwnChunks {
   created = ''
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
+  private echo: string
 
-  constructor(identity: ChunkIdentity, keepNullUsage: boolean) {
+  /** @param echo text of the gateway's own that a text completion begins with */
+  constructor(identity: ChunkIdentity, keepNullUsage: boolean, echo: string) {
+    this.echo = echo
     this.identity = identity
     this.keepNullUsage = keepNullUsage
   }
@@ -39,8 +46,19 @@ export class OwnChunks {
     return this.chunk(ROLE)
   }
 
-  /** A chunk of a text completion with this text. */
-  echo(text: string): string {
-    return this.chunk(`"choices":[{"index":0,"text":${JSON.stringify(text)},"logprobs":null,"finish_reason":null}]`)
+  /** The chunk with the echo the first time, then ''. */
+  takeEcho(): string {
+    const { echo } = this
+    this.echo = ''
+    if (echo === '') return ''
+    return this.chunk(`"choices":[{"index":0,"text":${JSON.stringify(echo)},"logprobs":null,"finish_reason":null}]`)
   }
+}
+
+/** The choices of a chunk of a text completion, as a member with reasons in the words of the format. */
+export function textChoices(chunk: JsonObject): string {
+  const choices = choicesOf(chunk).map(({ finish_reason: reason, ...choice }) => {
+    return { ...choice, finish_reason: givenReason(reason) && textReason(reason) }
+  })
+  return `"choices":${JSON.stringify(choices)}`
 }
