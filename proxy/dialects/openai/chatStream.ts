@@ -155,8 +155,7 @@ export class ChatStream implements FrameSink, RelayStream {
     appendComment(this.out, bytes, start, end)
   }
 
-  tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
-    if (this.own.created === '') this.own.created = String(Math.floor(startedAtMs / 1000))
+  tail({ usage, fault, receipt }: StreamTail): string {
     const wanted = this.keepNullUsage ? this.own.event(`"choices":[],"usage":${usageJson(usage)}`) : ''
     const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
@@ -166,7 +165,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private missingReason(): string {
     const { guard, identity } = this
     const isMissing = this.state === 'done' && guard.reason === null && this.outputFrames > 0
-    if (!isMissing || identity.objectText !== null) return ''
+    if (!isMissing || identity.isText) return ''
     return this.own.chunk(guard.repairer.ending())
   }
 
@@ -186,7 +185,7 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /** Relays what is as documented, and repairs the rest. */
   private relayChoices(bytes: Buffer, start: number, end: number): void {
-    const isText = this.identity.objectText !== null
+    const { isText } = this.identity
     // Only the reader of messages tells the texts of a chat that are no deltas.
     const sentBytes = this.repeat.take(bytes, scan, !isText && !scan.choice.hasDelta && !scan.finished, this.out)
     if (sentBytes > 0) this.note(1, sentBytes, false)

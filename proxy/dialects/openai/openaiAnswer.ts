@@ -78,7 +78,7 @@ export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): Whol
 export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
   const answer = body.parse(context.limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
-  if (!repairTextCompletion(answer)) return { rejected: refusalOfError(null) }
+  if (!repairTextCompletion(answer, context.startedAtMs)) return { rejected: refusalOfError(null) }
   const read = new OpenaiAnswer(body, answer, context, 'text_completion')
   read.prefix(preface)
   return read

@@ -3,7 +3,7 @@ import { givenReason } from '../../../contract/api/finishReason.ts'
 import { textReason } from '../../../contract/api/repairCompletion.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ChunkScan } from './chunkScan.ts'
-import type { ChunkIdentity } from './rewrite.ts'
+import { type ChunkIdentity, isWholeNumber } from './rewrite.ts'
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
@@ -12,7 +12,7 @@ const ROLE = '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"l
 /** Writes the chunks of a stream that are the gateway's own. */
 export class OwnChunks {
   /** The provider's time of the answer, as JSON; '' until it is known. */
-  created = ''
+  private created = ''
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
   private echo: string
@@ -26,14 +26,14 @@ export class OwnChunks {
 
   /** Takes the time of a chunk that was scanned. */
   note(bytes: Buffer, scan: ChunkScan): void {
-    if (this.created !== '' || scan.createdStart < 0) return
+    if (this.created !== '' || !isWholeNumber(bytes, scan.createdStart, scan.createdEnd)) return
     this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
   }
 
   /** A chunk with these members, as one event. */
   event(members: string): string {
-    const { id, object, model } = this.identity
-    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+    const { id, object, model, created } = this.identity
+    return `data: {"id":${id},"object":"${object}","created":${this.created || created},"model":${model},${members}}\n\n`
   }
 
   /** The same for members that have choices: without usage, which clients get that asked for it. */

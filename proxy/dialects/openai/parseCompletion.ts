@@ -20,12 +20,12 @@ import { ChoiceReader } from './choiceReader.ts'
  */
 export function parseCompletion(
   body: AnswerJson,
-  { requestId, limits }: AnswerContext,
+  { requestId, startedAtMs, limits }: AnswerContext,
 ): { answer: Completion } | Rejected {
   let answer = body.parse(limits)
   if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
-  return repairCompletion(answer, requestId) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
+  return repairCompletion(answer, requestId, startedAtMs) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
 }
 
 function failureIn(answer: Completion): unknown {
