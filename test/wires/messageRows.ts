@@ -1,3 +1,4 @@
+import { streamOf } from '../support/wires/wire.ts'
 import type { Got } from '../support/wires/wireClients.ts'
 
 type Event = Readonly<Record<string, unknown>>
@@ -208,6 +209,35 @@ const TEXTS: Row[] = [
     stream: stream(SAID, [reason('end_turn', null), { ...STOP, usage: USAGE }]),
     got: said,
   },
+  {
+    name: 'null in place of texts',
+    stream: stream(
+      [
+        START,
+        begin(0, { type: 'thinking', thinking: null, signature: null }),
+        stop(0),
+        begin(1, { ...TEXT, text: null }),
+      ],
+      [delta(1, { type: 'text_delta', text: null }), delta(1, { type: 'text_delta', text: 'It is 4.' }), stop(1)],
+      END,
+    ),
+    whole: whole([{ type: 'text', text: null }, TEXT]),
+    got: said,
+  },
+  {
+    name: 'null in place of input',
+    stream: stream(
+      [START, begin(0, USE), delta(0, { type: 'input_json_delta', partial_json: null })],
+      [delta(0, { type: 'input_json_delta', partial_json: OSLO }), stop(0)],
+      CALLED,
+    ),
+    got: called,
+  },
+  { name: 'no reason of an answer', whole: whole([TEXT], null), got: said },
+  { name: 'no reason of an answer with a call', whole: whole([{ ...USE, input: INPUT }], undefined), got: called },
+  { name: 'the reason error', stream: stream(SAID, [reason('error'), STOP]), got: 'partial' },
+  // The usage alone is no answer.
+  { name: 'the chunks of the other dialect', stream: streamOf([{ content: 'It is 4.' }]) },
   { name: 'no message_stop and no reason', stream: stream(SAID), isReported: false, got: 'partial' },
   { name: 'the connection ends amid a block', stream: stream(SAID.slice(0, -1)), isReported: false, got: 'partial' },
 ]

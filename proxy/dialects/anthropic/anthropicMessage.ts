@@ -11,7 +11,7 @@ import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
 import { contentOf, isCall, repairedBlocks } from './callBlocks.ts'
 import { JoinedMessage } from './joinedMessage.ts'
-import { finishOfStop, statedStop } from './stopReasons.ts'
+import { finishOfStop, statedStop, stopReasonOf } from './stopReasons.ts'
 
 /**
  * A Messages answer in the form that the format's documentation has, also one that was sent as a stream, although none was
@@ -27,7 +27,8 @@ export function parseAnthropicAnswer(
   const error = answerError(answer)
   const content = contentOf(answer)
   const blocks = content && repairedBlocks(content, requestId)
-  const reason = statedStop(answer['stop_reason'], blocks?.filter(isCall).length ?? 0)
+  const calls = blocks?.filter(isCall).length ?? 0
+  const reason = statedStop(answer['stop_reason'], calls) ?? stopReasonOf(calls > 0 ? 'tool_calls' : 'stop')
   if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
   return { answer: { ...answer, content: blocks, stop_reason: reason } }
 }

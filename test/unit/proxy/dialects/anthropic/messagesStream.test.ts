@@ -105,7 +105,11 @@ const blockAt = (index: number) =>
         fc.record({
           type: fc.constant('content_block_start'),
           index: fc.constant(index),
-          content_block: fc.record({ type: fc.constantFrom('text', 'thinking', 'x'), text: leaf, x: extra }),
+          content_block: fc.oneof(
+            fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }), x: extra }),
+            fc.record({ type: fc.constant('thinking'), thinking: fc.string({ unit: 'binary' }), x: extra }),
+            fc.record({ type: fc.constant('x'), text: leaf, x: extra }),
+          ),
           x: extra,
         }),
       ),
@@ -114,7 +118,11 @@ const blockAt = (index: number) =>
           fc.record({
             type: fc.constant('content_block_delta'),
             index: fc.constant(index),
-            delta: fc.record({ type: fc.constantFrom('text_delta', 'thinking_delta', 'x'), text: leaf, x: extra }),
+            delta: fc.record({
+              type: fc.constantFrom('text_delta', 'thinking_delta', 'x'),
+              text: fc.string(),
+              x: extra,
+            }),
           }),
         ),
         { maxLength: 3 },
