@@ -83,8 +83,8 @@ export function providerErrorOf(value: unknown): ProviderError {
 }
 
 /** AWS writes the name of the member with a capital. */
-function messageIn({ message, Message: ofAws, detail, msg }: JsonObject): string {
-  return detailText(message) || detailText(detail) || text(msg) || text(ofAws)
+function messageIn({ message, Message: ofAws, detail, msg, error_msg: ofQianfan }: JsonObject): string {
+  return detailText(message) || detailText(detail) || text(msg) || text(ofAws) || text(ofQianfan)
 }
 
 function namesOf({ code, type, status, reason }: JsonObject, more: readonly unknown[]): string[] {
