@@ -17,7 +17,7 @@ import { ChunkTemplate } from './chunkTemplate.ts'
 import type { HeldRepeat } from './heldRepeat.ts'
 import { HeldRepeats } from './heldRepeats.ts'
 import { OwnChunks, STREAM_END, textChoices } from './ownChunks.ts'
-import { appendChunk, type ChunkIdentity } from './rewrite.ts'
+import { appendChunk, type ChunkIdentity, hasSoundHead } from './rewrite.ts'
 
 const LF = 10
 
@@ -53,6 +53,7 @@ export class ChatStream implements FrameSink, RelayStream {
   /** Watches the texts of chunks that match the template. */
   private watch: HeldRepeat | null = null
   private isHolding = false
+  private isHeadSound = false
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -247,6 +248,9 @@ export class ChatStream implements FrameSink, RelayStream {
 
   private append(out: OutBuffer, bytes: Buffer, start: number, end: number): boolean {
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
+    // Providers write the head of every chunk alike.
+    this.isHeadSound ||= hasSoundHead(bytes, scan, this.identity)
+    scan.hasSoundHead = this.isHeadSound
     appendChunk(out, bytes, start, end, scan, this.identity, dropUsage)
     return dropUsage
   }

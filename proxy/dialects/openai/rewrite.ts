@@ -111,9 +111,9 @@ export function appendPart(
   }
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
   const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
-  const isObject = isSame(bytes, scan.objectStart, scan.objectEnd, identity.objectText)
-  const objectStart = isObject ? -1 : scan.objectStart
-  const createdStart = isWholeNumber(bytes, scan.createdStart, scan.createdEnd) ? -1 : scan.createdStart
+  const isSound = scan.hasSoundHead
+  const objectStart = isSound || hasObject(bytes, scan, identity) ? -1 : scan.objectStart
+  const createdStart = isSound || hasTime(bytes, scan) ? -1 : scan.createdStart
   // The provider may write the members in any order; each iteration applies the next edit.
   for (;;) {
     const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart, objectStart, createdStart)
@@ -148,8 +148,17 @@ function nextEdit(from: number, a: number, b: number, c: number, d: number, e: n
   return next
 }
 
-function isSame(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
-  return end - start === text.length && text.compare(bytes, start, end) === 0
+/** Whether the object and the time of a scanned chunk are as the format has them. */
+export function hasSoundHead(bytes: Buffer, scan: ChunkScan, identity: ChunkIdentity): boolean {
+  return hasObject(bytes, scan, identity) && hasTime(bytes, scan)
+}
+
+function hasObject(bytes: Buffer, { objectStart, objectEnd }: ChunkScan, { objectText }: ChunkIdentity): boolean {
+  return objectStart >= 0 && objectText.compare(bytes, objectStart, objectEnd) === 0
+}
+
+function hasTime(bytes: Buffer, { createdStart, createdEnd }: ChunkScan): boolean {
+  return isWholeNumber(bytes, createdStart, createdEnd)
 }
 
 /** Whether a value is a whole number in digits. */
