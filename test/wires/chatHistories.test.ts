@@ -165,6 +165,7 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
 ]
 
 /** Tools of a request in other formats, and as providers get them. */
+const HOSTED = { type: 'web_search' }
 const CHOSEN = { type: 'function', function: { name: 'f' } }
 const CHOICES: readonly (readonly [title: string, body: object, sent: object])[] = [
   [
@@ -194,6 +195,7 @@ const CHOICES: readonly (readonly [title: string, body: object, sent: object])[]
     { tools: [tool], tool_choice: { type: 'tool', name: 'f' } },
     { tools: [tool], tool_choice: CHOSEN },
   ],
+  ['a choice of a hosted tool', { tools: [tool, HOSTED], tool_choice: HOSTED }, { tools: [tool] }],
 ]
 
 let stack: Stack
