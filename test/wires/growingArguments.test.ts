@@ -1,5 +1,5 @@
 // Goal: a provider that sends all arguments of a call so far with every piece, as Qianfan does (NousResearch/hermes-agent#35592),
-// makes the same call as one that sends each once; and arguments that nest like objects stay as they are. One row a shape.
+// makes the same call as one that sends each once; and arguments with objects that look like others stay as they are. One row a shape.
 import { BERGEN, both, fullCall, OSLO, one, oslo } from '../support/wires/sampleCalls.ts'
 import { callStream, type Wire } from '../support/wires/wire.ts'
 import { wireTable } from '../support/wires/wireTable.ts'
@@ -32,6 +32,18 @@ const ROWS: [name: string, deltas: unknown[][], calls: Wire['want']['calls']][] 
     ],
     both,
   ],
+  [
+    'the whole once more, with the arguments alone',
+    [[fullCall(0, 'call_a', '')], [piece(0, OSLO)], [piece(0, OSLO)]],
+    one,
+  ],
+  ...[true, false].map((isNamed): (typeof ROWS)[number] => [
+    `an empty object amid others, ${isNamed ? 'with id and name' : 'with the arguments alone'}`,
+    ['{"a":', '[', '{}', ',', '{}', ']}'].map((text, i) => [
+      isNamed || i === 0 ? fullCall(0, 'call_a', text) : piece(0, text),
+    ]),
+    [{ name: 'weather', input: { a: [{}, {}] }, id: 'call_a' }],
+  ]),
   [
     'objects within objects that begin alike',
     [[fullCall(0, 'call_a', '{"a":')], [piece(0, '{"a":')], [piece(0, '{"a":')], [piece(0, '1}}}')]],

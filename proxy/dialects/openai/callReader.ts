@@ -4,7 +4,7 @@ import { JsonWhole } from '../../json/jsonWhole.ts'
 import { parseBytes } from '../../sse/sseText.ts'
 import type { CallBounds } from '../limits.ts'
 import type { MessageSink } from '../shared/message.ts'
-import { type Growing, noteArguments, repeatsArguments } from './growingArguments.ts'
+import { type Growing, newArguments, noteArguments, repeatsArguments } from './growingArguments.ts'
 
 /** Arguments that say nothing; where more follows, they were only the beginning that some providers make. */
 const EMPTY = '{}'
@@ -129,18 +129,21 @@ export class CallReader {
 
   /**
    * The client gets a piece of arguments as it is, the JSON text at [start, end).
-   * @returns false for one that has to be read, because it repeats those before it
+   * @returns false for one that has to be read, because it repeats those before it, or follows the end
    */
   adoptArguments(index: number, bytes: Buffer, start: number, end: number): boolean {
     const call = this.byIndex.get(index)
     if (call === undefined) return true
-    if (call.isGrowing) return false
-    if (call.soFar !== null) {
+    if (call.isGrowing || (call.text.whole && !call.isUnread)) return false
+    if (call.soFar === null) call.isUnread = true
+    else {
       const text = String(parseBytes(bytes, start, end))
       if (repeatsArguments(call, text)) return false
       noteArguments(call, text)
+      call.text.push(text)
+      call.only = call.hasArguments ? '' : text
     }
-    call.hasArguments = call.isUnread = true
+    call.hasArguments = true
     if (isEmpty(call.held)) call.held = ''
     return true
   }
@@ -164,6 +167,11 @@ export class CallReader {
     if (index !== null) this.byIndex.set(index, call)
     if (id !== '') this.byId.set(id, call)
     return call
+  }
+
+  /** Whether the client has got arguments of a call as they were. */
+  hasArgumentsAt(index: number): boolean {
+    return this.byIndex.get(index)?.hasArguments === true
   }
 
   /** The call that a piece belongs to; undefined when it begins another. */
@@ -202,7 +210,10 @@ export class CallReader {
     if (isWhole) call.hasObject = true
     if (text === '' || (isWhole && text === EMPTY)) return
     if (repeatsArguments(call, text)) {
-      this.grow(call, text)
+      const more = newArguments(call, text)
+      call.only = ''
+      call.text.push(more)
+      call.held += more
       return
     }
     if (isEmpty(call.held) && call.only === call.held) this.forget(call)
@@ -213,20 +224,6 @@ export class CallReader {
     if (!call.isUnread) call.text.push(text)
     call.held += text
     if (!call.text.whole || call.isGrowing) noteArguments(call, text)
-  }
-
-  /** Takes what is new in arguments that repeat all before them. */
-  private grow(call: Call, text: string): void {
-    const { soFar } = call
-    if (soFar === null) return
-    if (call.isUnread) call.text.push(soFar)
-    const more = text.slice(soFar.length)
-    call.text.push(more)
-    call.held += more
-    call.soFar = text
-    call.only = ''
-    call.isGrowing = true
-    call.isUnread = false
   }
 
   private forget(call: Call): void {
@@ -301,7 +298,13 @@ function isNewObject(call: Call, text: string): boolean {
 /** Whether the arguments are whole without this text, which begins others or repeats them. */
 function isEnded(call: Call, text: string): boolean {
   if (!call.isUnread) return call.text.whole
-  return !repeatsArguments(call, text) && text.trimStart().startsWith('{') && parseJsonObject(text) !== null
+  // An empty object amid others that were not read is one of their values.
+  return (
+    !repeatsArguments(call, text) &&
+    !isEmpty(text) &&
+    text.trimStart().startsWith('{') &&
+    parseJsonObject(text) !== null
+  )
 }
 
 /** A name comes in one piece, in several, or again with every piece, as a whole or up to this piece. */

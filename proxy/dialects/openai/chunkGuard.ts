@@ -116,9 +116,10 @@ export class ChunkGuard {
   private fateOfCall(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
     const { count, index, idStart, nameStart, argumentsBytes } = scan.call
     // A call after the reason changes it.
-    if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES || this.reason !== null) return 'rewrite'
-    if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
+    if (count !== 1 || this.reason !== null) return 'rewrite'
     const { calls } = this.repairer.choices
+    if (argumentsBytes === EMPTY_ARGUMENTS_BYTES && !calls.hasArgumentsAt(index)) return 'rewrite'
+    if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
     // Once the provider has begun a call in another way, its numbers say little.
     if (index < 0 || index >= this.soundCalls || calls.begun > this.soundCalls) return 'rewrite'
     // The client has not got the call, or not all of it that came before.

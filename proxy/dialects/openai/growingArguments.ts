@@ -24,3 +24,11 @@ export function noteArguments(call: Growing, text: string): void {
     call.soFar = isFirst ? text : null
   }
 }
+
+/** What is new in a text that repeats all arguments so far. */
+export function newArguments(call: Growing, text: string): string {
+  const more = text.slice(call.soFar?.length)
+  call.soFar = text
+  call.isGrowing = true
+  return more
+}
