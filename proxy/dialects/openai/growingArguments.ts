@@ -25,7 +25,7 @@ export function noteArguments(call: Growing, text: string): void {
   }
 }
 
-/** What is new in a text that repeats all arguments so far. */
+/** The new part of a text that repeats all arguments so far. */
 export function newArguments(call: Growing, text: string): string {
   const more = text.slice(call.soFar?.length)
   call.soFar = text
