@@ -20,7 +20,7 @@ const LIMITS = readLimits(undefined)
 const plan = planOf(behaviourOf(`mock,chunks=${FRAMES}`), true)
 const frames = Array.from({ length: FRAMES }, (_, index) => plan.content(index, 1))
 const stream = Buffer.concat(frames)
-const identity = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small')
+const identity = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small', 0)
 
 const MESSAGE = '{"role":"assistant","content":"The quick brown fox jumps over the lazy dog.","refusal":null}'
 const USAGE =

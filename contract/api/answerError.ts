@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 
 const ERROR_STATUS_MIN = 400
+/** A word for a failure, such as `InternalError`; other codes are numbers, or say that all is well. */
+const FAILURE = /^(?!(?:ok|success|succeeded)$)[a-z]/i
 
 /**
  * The failure that an answer of status 200, or a chunk of a stream, reports: the value of its member `error`, or of the one in
@@ -23,20 +25,25 @@ function baseResponse(stated: unknown): object | null {
   return typeof code === 'number' && code !== 0 ? { code: `base_resp_${code}`, message } : null
 }
 
-/** The forms of vLLM and FastAPI, and of gateways that put a status into the body. */
+/** The forms of vLLM and FastAPI, those of DashScope and Qianfan, and of gateways that put a status into the body. */
 function isError({
   object,
   type,
   success,
   detail,
   code,
+  message,
+  error_code: ofQianfan,
   status,
   status_code: ofSnake,
   statusCode,
 }: JsonObject): boolean {
   if (object === 'error' || type === 'error' || status === 'error' || success === false || saysSomething(detail))
     return true
-  return [code, status, ofSnake, statusCode].some((stated) => Number(stated) >= ERROR_STATUS_MIN)
+  if (typeof code === 'string' && FAILURE.test(code) && saysSomething(message)) return true
+  return (
+    Number(ofQianfan) > 0 || [code, status, ofSnake, statusCode].some((stated) => Number(stated) >= ERROR_STATUS_MIN)
+  )
 }
 
 /** Whether a value says something: neither false nor empty, nor an object without a value. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { type CallPiece, callPieces, madeCallId } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
-import { givenReason, reasonWithCalls } from './finishReason.ts'
+import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
 /** Calls of other kinds have their own members, and stay as they are. */
@@ -9,13 +9,15 @@ const isFunction = (call: JsonObject): boolean => (call['type'] ?? 'function') =
 
 /**
  * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
- * tool calls have ids and their arguments as text, the reason why the message ended is one of the known ones.
+ * tool calls have ids and their arguments as text, the time is a whole number, the reason why the message ended is one of the known ones.
  * @param requestId for the ids of calls that have none
+ * @param startedAtMs when the request arrived, for an answer that gives no time
  * @returns false when the answer is none: a choice reports a failure, or a call has no name
  */
-export function repairCompletion(answer: Completion, requestId: string): boolean {
+export function repairCompletion(answer: Completion, requestId: string, startedAtMs: number): boolean {
   const choices = choicesOf(answer)
   answer['choices'] = choices
+  answer['created'] = secondsOf(answer['created'], startedAtMs)
   // It says nothing: see answerError.
   if (answer['error'] !== null) delete answer['error']
   for (const [place, choice] of choices.entries()) {
@@ -29,6 +31,34 @@ export function repairCompletion(answer: Completion, requestId: string): boolean
     choice['finish_reason'] = reasonWithCalls(reason ?? 'stop', Array.isArray(calls) ? calls.length : 0)
   }
   return true
+}
+
+/**
+ * Does the same for a text completion, whose provider may write the choices of a chat.
+ * @returns false when a choice reports a failure
+ */
+export function repairTextCompletion(answer: Completion, startedAtMs: number): boolean {
+  const choices = choicesOf(answer)
+  if (choices.some((choice) => givenReason(choice['finish_reason']) === 'error')) return false
+  answer['created'] = secondsOf(answer['created'], startedAtMs)
+  answer['choices'] = choices.map(({ text, message, delta, finish_reason: reason, ...rest }, place) => {
+    const said = [message, delta].find(isJsonObject) ?? {}
+    const written = typeof text === 'string' ? text : saidIn(said).text
+    return { index: place, logprobs: null, ...rest, text: written, finish_reason: textReason(reason) }
+  })
+  return true
+}
+
+/** The time of an answer: typed clients demand a whole number. */
+function secondsOf(created: unknown, startedAtMs: number): number {
+  const seconds = Math.floor(Number(created ?? Number.NaN))
+  return Number.isSafeInteger(seconds) ? seconds : Math.floor(startedAtMs / 1_000)
+}
+
+/** The reason why a text ended, in a word of the format. */
+export function textReason(given: unknown): FinishReason {
+  const reason = givenReason(given) ?? 'stop'
+  return reason === 'length' || reason === 'content_filter' ? reason : 'stop'
 }
 
 // Some providers answer with the member that a stream has, or with that of a text completion.

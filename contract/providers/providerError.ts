@@ -65,7 +65,8 @@ export function providerErrorOf(value: unknown): ProviderError {
   const error = value['error'] ?? firstOf(value['errors']) ?? value
   if (typeof error === 'string') return { message: error, code: '', names: namesOf(value, [error]) }
   if (!isJsonObject(error)) return NOTHING
-  const message = text(error['message']) || detailText(error['detail']) || text(error['msg'])
+  const message = messageIn(error)
+  if (message === '' && isJsonObject(error['error'])) return providerErrorOf(error)
   const inner = isJsonObject(error['metadata']) ? rawError(error['metadata']['raw']) : NOTHING
   if (inner.message !== '' && !isOfAccount(inner)) return inner
   const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : []
@@ -79,6 +80,11 @@ export function providerErrorOf(value: unknown): ProviderError {
     ),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
+}
+
+/** AWS writes the name of the member with a capital. */
+function messageIn({ message, Message: ofAws, detail, msg, error_msg: ofQianfan }: JsonObject): string {
+  return detailText(message) || detailText(detail) || text(msg) || text(ofAws) || text(ofQianfan)
 }
 
 function namesOf({ code, type, status, reason }: JsonObject, more: readonly unknown[]): string[] {
@@ -106,7 +112,7 @@ function text(value: unknown): string {
 
 function detailText(detail: unknown): string {
   if (typeof detail === 'string') return detail
-  if (isJsonObject(detail)) return text(detail['message']) || text(detail['msg'])
+  if (isJsonObject(detail)) return text(detail['message']) || text(detail['msg']) || text(detail['detail'])
   if (!Array.isArray(detail)) return ''
   return detail.map((item: unknown) => (isJsonObject(item) ? text(item['msg']) : '')).join('; ')
 }

@@ -49,7 +49,7 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number, out
 
 function priced(job: JobRow, answer: Completion, nowMs: number, outputFromTotal: boolean): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answerError(answer)), nowMs)
-  if (!repairCompletion(answer, job.id)) return decideFailure(job, 'failed', errorText(null), nowMs)
+  if (!repairCompletion(answer, job.id, nowMs)) return decideFailure(job, 'failed', errorText(null), nowMs)
   const reported = usageOfAnswer(answer, usageBounds(job.context, job.maxOutput, outputFromTotal))
   const usage = mendedUsage(reported, estimated(job, answer), false)
   const isReported = reported !== null && reported.missing === undefined

@@ -23,9 +23,10 @@ const overOpenai: ChatCodec = {
   print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: (context: AnswerContext) => {
-    const { requestId, model, request, limits } = context
+    const { requestId, model, request, limits, startedAtMs } = context
     if (request.tools?.some(isOtherKind) === true) return rewritten.stream(context)
-    return new ChatStream(chunkIdentity(requestId, model.id), request.includeUsage, boundsOf(context), limits)
+    const identity = chunkIdentity(requestId, model.id, startedAtMs)
+    return new ChatStream(identity, request.includeUsage, boundsOf(context), limits)
   },
   answer: (body, context) =>
     context.request.tools?.some(isOtherKind) === true

@@ -12,8 +12,8 @@ const overOpenai: ChatCodec = {
   print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed, TEXT),
   stream: (context) => {
-    const { requestId, model, request, limits } = context
-    const identity = textIdentity(requestId, model.id)
+    const { requestId, model, request, limits, startedAtMs } = context
+    const identity = textIdentity(requestId, model.id, startedAtMs)
     return new ChatStream(identity, request.includeUsage, boundsOf(context), limits, request.echo)
   },
   answer: (body, context) => readTextAnswer(body, context, context.request.echo ?? ''),

@@ -2,6 +2,7 @@ import { isSameName, JsonScan } from '../json/jsonScan.ts'
 import { jsonTextBytes } from '../json/jsonText.ts'
 
 const OPEN_BRACE = 123
+const LETTER_N = 110
 
 /** The events of a Messages stream, by their number in `EventScan.kind`. */
 export const EVENT_KINDS = [
@@ -55,6 +56,8 @@ export class EventScan extends JsonScan {
   finished = false
   /** The block or the delta has a type. */
   isTyped = false
+  /** A member of the block or the delta is null. */
+  hasNull = false
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0
 
@@ -68,7 +71,7 @@ export class EventScan extends JsonScan {
     this.end = end
     this.kind = -1
     this.messageStart = this.idStart = this.modelStart = -1
-    this.finished = this.hasReceipt = this.isTyped = false
+    this.finished = this.hasReceipt = this.isTyped = this.hasNull = false
     this.outputBytes = 0
     this.skipSpace()
     if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
@@ -120,6 +123,7 @@ export class EventScan extends JsonScan {
       this.isTyped = true
       return
     }
+    if (this.bytes[start] === LETTER_N) this.hasNull = true
     if (!this.holdsSomething(start)) return
     if (this.isName(nameStart, nameEnd, NAMES.stopReason)) this.finished = true
     for (const name of OUTPUT) {

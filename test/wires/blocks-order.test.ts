@@ -14,8 +14,12 @@ const said = { role: 'user', content: 'go on' }
 const toolResult = { type: 'tool_result', tool_use_id: 't1', content: [text('x')] }
 const noResult = { ...toolResult, content: [text('There is no result.')] }
 const missing = { type: 'tool_result', tool_use_id: 't1', content: 'There is no result.' }
-const image = (type: string) => ({ type: 'image_url', image_url: { url: `data:${type};base64,AAAA` } })
-const source = (type: string) => ({ type: 'image', source: { type: 'base64', media_type: type, data: 'AAAA' } })
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
+const image = (type: string, data = 'AAAA') => ({
+  type: 'image_url',
+  image_url: { url: `data:${type};base64,${data}` },
+})
+const source = (type: string, data = 'AAAA') => ({ type: 'image', source: { type: 'base64', media_type: type, data } })
 
 /** The messages of a chat, and what a provider of the Anthropic dialect gets. */
 const CHATS: readonly (readonly [title: string, chat: readonly object[], sent: readonly object[]])[] = [
@@ -69,6 +73,11 @@ const CHATS: readonly (readonly [title: string, chat: readonly object[], sent: r
     'an image/pjpeg',
     [{ role: 'user', content: [text('a'), image('image/PJPEG')] }],
     [user(text('a'), source('image/jpeg'))],
+  ],
+  [
+    'an image/png named for another type',
+    [{ role: 'user', content: [text('a'), image('image/jpeg', PNG)] }],
+    [user(text('a'), source('image/png', PNG))],
   ],
   [
     'an image/png',
@@ -130,6 +139,11 @@ const NATIVE: readonly (readonly [title: string, sent: readonly object[], got: r
     [assistant({ ...use, input: {} }), user(toolResult)],
   ],
   ['an image/jpg', [user(text('a'), source('image/jpg'))], [user(text('a'), source('image/jpeg'))]],
+  [
+    'an image/png named for another type',
+    [user(text('a'), source('image/jpeg', PNG))],
+    [user(text('a'), source('image/png', PNG))],
+  ],
   [
     'white space at the end of an answer to continue',
     [user(text('a')), { role: 'assistant', content: 'It is \n' }],

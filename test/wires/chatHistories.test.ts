@@ -68,6 +68,16 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
     [asking(call), answer('t1')],
   ],
   [
+    'a call as a member and as a block',
+    [said, { ...asking(call), content: [part('text', 'a'), use('t1')] }, answer('t1')],
+    [said, { ...asking(call), content: [part('text', 'a')] }, answer('t1')],
+  ],
+  [
+    'messages that are to be cached',
+    [{ role: 'system', content: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } }, said],
+    [{ role: 'system', content: [{ ...part('text', 'a'), cache_control: { type: 'ephemeral' } }] }, said],
+  ],
+  [
     'an image as a block, in a result',
     [
       asking(call),
@@ -155,6 +165,7 @@ const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sen
 ]
 
 /** Tools of a request in other formats, and as providers get them. */
+const HOSTED = { type: 'web_search' }
 const CHOSEN = { type: 'function', function: { name: 'f' } }
 const CHOICES: readonly (readonly [title: string, body: object, sent: object])[] = [
   [
@@ -184,6 +195,7 @@ const CHOICES: readonly (readonly [title: string, body: object, sent: object])[]
     { tools: [tool], tool_choice: { type: 'tool', name: 'f' } },
     { tools: [tool], tool_choice: CHOSEN },
   ],
+  ['a choice of a hosted tool', { tools: [tool, HOSTED], tool_choice: HOSTED }, { tools: [tool] }],
 ]
 
 let stack: Stack

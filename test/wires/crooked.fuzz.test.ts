@@ -26,7 +26,7 @@ const NO_TOKENS = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, 
 const reader = () => new OpenaiReader(BOUNDS, limits, ID)
 const head = { id: ID, createdAtMs: 0, model: 'm', echo: '"tools":[]' }
 const STREAMS: Record<keyof typeof strictClients, () => RelayStream> = {
-  chat: () => new ChatStream(chunkIdentity(ID, 'm'), false, BOUNDS, limits),
+  chat: () => new ChatStream(chunkIdentity(ID, 'm', 0), false, BOUNDS, limits),
   messages: () => new TranslatedStream(reader(), new AnthropicWriter(ID, 'm', 0), 1e7),
   responses: () => new TranslatedStream(reader(), new ResponseWriter(head), 1e7),
 }
@@ -41,7 +41,7 @@ function read(stream: RelayStream, pieces: readonly Buffer[], plan: Plan): strin
   // A report counts unless output follows it.
   assert.deepEqual([usage?.input, usage?.output], [plan.usage.prompt_tokens, plan.usage.completion_tokens])
   assert.equal(stream.framesAtUsage, stream.outputFrames)
-  const tail = stream.tail({ usage: usage ?? NO_TOKENS, fault: null, receipt: '', startedAtMs: 0 })
+  const tail = stream.tail({ usage: usage ?? NO_TOKENS, fault: null, receipt: '' })
   return out.view().toString() + tail
 }
 
@@ -51,7 +51,7 @@ function check(format: keyof typeof strictClients, plan: Plan, twist: Twist): vo
 }
 
 function checkText(plan: Plan, twist: Twist): void {
-  const stream = new ChatStream(textIdentity(ID, 'm'), false, BOUNDS, limits)
+  const stream = new ChatStream(textIdentity(ID, 'm', 0), false, BOUNDS, limits)
   assertTextMeant(readCompletion(read(stream, crookedText(plan, twist), plan)), plan, twist)
 }
 

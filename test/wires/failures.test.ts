@@ -14,6 +14,8 @@ const FORMS: [name: string, failure: object][] = [
   ['a status beside no choices', { choices: [], error: { message: 'worker died' } }],
   ['a status under another name', { status_code: 500, msg: 'worker died' }],
   ['an error beside no choices', { choices: [], x_groq: { error: 'worker died' } }],
+  ['a code in words', { code: 'InternalError', message: 'worker died', request_id: 'r' }],
+  ['an error of Qianfan', { error_code: 336000, error_msg: 'worker died' }],
   ['no success', { success: false, message: 'worker died' }],
 ]
 const text = (failure: object) => `data: ${JSON.stringify(failure)}\n\n`
@@ -35,6 +37,7 @@ const OTHERS: Wire[] = [
   { status: 'completed', code: 0 },
   { message: 'hello', success: true },
   { code: 200, detail: '' },
+  { code: 'Success', message: 'hello' },
 ].map((event) => ({
   name: `${JSON.stringify(event)} is no failure`,
   stream: ROLE + text(event) + chunk({ content: 'It is 4.' }) + chunk({}, 'stop') + eventOf(event) + USAGE_CHUNK + DONE,

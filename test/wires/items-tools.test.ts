@@ -163,6 +163,15 @@ describe('tools of a request', () => {
     assert.equal(readResponseStream(reply).response.output[0]?.name, LONG)
   })
 
+  test('a choice of a hosted tool, which is left out, leaves the choice to the model', async () => {
+    const body = { model: MODEL, input: 'hi', tools: [fn('f'), { type: 'web_search' }] }
+    const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { ...body, tool_choice: { type: 'web_search' } })
+    assert.equal(reply.status, 200, reply.text)
+    assert.ok(!('tool_choice' in provider.last.body))
+    const unknown = await post(stack.baseUrl, '/v1/responses', apiKey, { ...body, tool_choice: { type: 'mcp' } })
+    assert.equal(unknown.status, 400)
+  })
+
   test('a request may have 512 tools', async () => {
     const tools = Array.from({ length: 512 }, (_, i) => fn(`f${i}`))
     const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: MODEL, tools, input: 'hi' })

@@ -1,63 +1,30 @@
-import type { Got } from '../support/wires/wireClients.ts'
+import { streamOf } from '../support/wires/wire.ts'
+import {
+  begin,
+  CALLED,
+  called,
+  delta,
+  END,
+  INPUT,
+  NOTHING,
+  OSLO,
+  type Row,
+  reason,
+  SAID,
+  START,
+  STOP,
+  said,
+  saidAndCalled,
+  stop,
+  stream,
+  TEXT,
+  text,
+  USAGE,
+  USE,
+  use,
+  whole,
+} from './messageEvents.ts'
 
-type Event = Readonly<Record<string, unknown>>
-
-const USAGE = { input_tokens: 10, output_tokens: 5 }
-const HEAD = { id: 'msg', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null }
-const INPUT = { city: 'Oslo' }
-const NOTHING: Got = { text: '', reasoning: '', refusal: '', calls: [], finish: 'stop' }
-const said: Got = { ...NOTHING, text: 'It is 4.' }
-const called: Got = {
-  ...NOTHING,
-  calls: [{ id: 'toolu_1', name: 'weather', arguments: JSON.stringify(INPUT) }],
-  finish: 'tool_calls',
-}
-const saidAndCalled: Got = { ...called, text: 'It is 4.' }
-
-const START: Event = { type: 'message_start', message: { ...HEAD, usage: { input_tokens: 10, output_tokens: 1 } } }
-const STOP: Event = { type: 'message_stop' }
-const begin = (index: unknown, block: object): Event => ({ type: 'content_block_start', index, content_block: block })
-const delta = (index: unknown, piece: object): Event => ({ type: 'content_block_delta', index, delta: piece })
-const stop = (index: unknown): Event => ({ type: 'content_block_stop', index })
-const reason = (word: unknown, usage: unknown = { output_tokens: 5 }): Event => ({
-  type: 'message_delta',
-  delta: { stop_reason: word, stop_sequence: null },
-  usage,
-})
-const text = (index: unknown, ...pieces: string[]): Event[] => [
-  begin(index, { type: 'text', text: '' }),
-  ...pieces.map((piece) => delta(index, { type: 'text_delta', text: piece })),
-  stop(index),
-]
-const piece = (index: unknown, json: string): Event => delta(index, { type: 'input_json_delta', partial_json: json })
-const USE = { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {} }
-const use = (index: unknown, block: object = USE, ...pieces: string[]): Event[] => [
-  begin(index, block),
-  ...pieces.map((json) => piece(index, json)),
-  stop(index),
-]
-const OSLO = JSON.stringify(INPUT)
-const END = [reason('end_turn'), STOP]
-const CALLED = [reason('tool_use'), STOP]
-const sse = (events: readonly Event[]): string =>
-  events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-
-const stream = (...events: readonly Event[][]): string => sse(events.flat())
-const SAID = [START, ...text(0, 'It is ', '4.')]
-const whole = (content: unknown, word: unknown = 'end_turn', more: object = {}): string =>
-  JSON.stringify({ ...HEAD, content, stop_reason: word, usage: USAGE, ...more })
-
-export interface Row {
-  readonly name: string
-  readonly stream?: string
-  readonly whole?: string
-  /** Absent: refused, and nothing is charged. `partial`: an error in the stream. */
-  readonly got?: Got | 'partial'
-  /** The usage is that of the provider. Default: true. */
-  readonly isReported?: boolean
-}
-
-const TEXT = { type: 'text', text: 'It is 4.' }
 const CALLS: Row[] = [
   { name: 'a call', stream: stream([START], use(0, USE, '{"city":', '"Oslo"}'), CALLED), got: called },
   {
@@ -208,6 +175,35 @@ const TEXTS: Row[] = [
     stream: stream(SAID, [reason('end_turn', null), { ...STOP, usage: USAGE }]),
     got: said,
   },
+  {
+    name: 'null in place of texts',
+    stream: stream(
+      [
+        START,
+        begin(0, { type: 'thinking', thinking: null, signature: null }),
+        stop(0),
+        begin(1, { ...TEXT, text: null }),
+      ],
+      [delta(1, { type: 'text_delta', text: null }), delta(1, { type: 'text_delta', text: 'It is 4.' }), stop(1)],
+      END,
+    ),
+    whole: whole([{ type: 'text', text: null }, TEXT]),
+    got: said,
+  },
+  {
+    name: 'null in place of input',
+    stream: stream(
+      [START, begin(0, USE), delta(0, { type: 'input_json_delta', partial_json: null })],
+      [delta(0, { type: 'input_json_delta', partial_json: OSLO }), stop(0)],
+      CALLED,
+    ),
+    got: called,
+  },
+  { name: 'no reason of an answer', whole: whole([TEXT], null), got: said },
+  { name: 'no reason of an answer with a call', whole: whole([{ ...USE, input: INPUT }], undefined), got: called },
+  { name: 'the reason error', stream: stream(SAID, [reason('error'), STOP]), got: 'partial' },
+  // The usage alone is no answer.
+  { name: 'the chunks of the other dialect', stream: streamOf([{ content: 'It is 4.' }]) },
   { name: 'no message_stop and no reason', stream: stream(SAID), isReported: false, got: 'partial' },
   { name: 'the connection ends amid a block', stream: stream(SAID.slice(0, -1)), isReported: false, got: 'partial' },
 ]

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type AnthropicWire, startAnthropicWire } from '../support/wires/anthropicWire.ts'
 import { type Got, ReceiptTap } from '../support/wires/wireClients.ts'
-import { ROWS, type Row } from './messageRows.ts'
+import type { Row } from './messageEvents.ts'
+import { ROWS } from './messageRows.ts'
 
 let wire: AnthropicWire
 const tap = new ReceiptTap()

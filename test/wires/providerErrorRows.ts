@@ -133,6 +133,13 @@ export const ERROR_ROWS: readonly Row[] = [
     shown: /Extra inputs are not permitted/,
     ...THEIRS,
   },
+  ...(
+    [
+      ['an error of AWS', { __type: 'ValidationException', Message: 'no x' }],
+      ['an error within an error', { error: { error: { message: 'no x' } } }],
+      ['a message that is an object', { error: { message: { detail: 'no x' }, code: 400 } }],
+    ] as const
+  ).map(([name, body]): Row => ({ name, status: 400, body, shown: /no x/, ...THEIRS })),
   {
     name: 'an array of one error',
     status: 400,

@@ -111,14 +111,21 @@ describe('the schema of an answer', () => {
       assert.deepEqual({ format: (config as JsonObject | undefined)?.['format'], system }, due)
     }
 
-    test(`of a chat: ${title}`, async () => {
-      await client.chat.completions.create({
-        model: 'test/chat',
-        messages: [HELLO as OpenAI.ChatCompletionUserMessageParam],
-        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+    for (const format of [
+      { type: 'json_schema', json_schema: { name: 'answer', schema } },
+      // As Together and llama.cpp document it.
+      { type: 'json_schema', schema },
+      { type: 'json_object', schema },
+    ]) {
+      test(`of a chat: ${title}, as ${Object.keys(format).join(' and ')} ${format.type}`, async () => {
+        await client.chat.completions.create({
+          model: 'test/chat',
+          messages: [HELLO as OpenAI.ChatCompletionUserMessageParam],
+          response_format: format as OpenAI.ResponseFormatJSONSchema,
+        })
+        assertSent()
       })
-      assertSent()
-    })
+    }
 
     test(`of a response: ${title}`, async () => {
       const { output_text: said } = await client.responses.create({

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { exactJson } from '../../json/exactJson.ts'
-import { ANY_JSON, wantsAnyJson, wordsFor } from '../shared/anyJson.ts'
+import { ANY_JSON, askedSchema, wordsFor } from '../shared/anyJson.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
@@ -106,7 +106,8 @@ function sampling(options: JsonObject): JsonObject {
   const members: JsonObject = {}
   if (typeof temperature === 'number') members['temperature'] = Math.min(1, temperature)
   else if (topP !== undefined) members['top_p'] = topP
-  if (topK !== undefined) members['top_k'] = topK
+  // Servers of open models take a negative number for no limit.
+  if (Number(topK) >= 0) members['top_k'] = topK
   return members
 }
 
@@ -123,10 +124,9 @@ function userOf(user: unknown): JsonObject {
 
 /** The format of an answer: a schema that the provider keeps to, or words where it has none for that. */
 function answerFormat(format: unknown): { schema: JsonObject | null; words: string | null } {
-  if (wantsAnyJson(format)) return { schema: null, words: ANY_JSON }
-  if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return { schema: null, words: null }
-  const asked = format['json_schema']['schema']
-  if (asked === undefined) return { schema: null, words: ANY_JSON }
+  const asked = askedSchema(format)
+  if (asked === undefined) return { schema: null, words: null }
+  if (asked === null) return { schema: null, words: ANY_JSON }
   const schema = answerSchema(asked)
   if (schema === null) return { schema, words: wordsFor(asked) }
   return { schema: { type: 'json_schema', schema }, words: null }

@@ -135,17 +135,14 @@ function readServedImage(block: JsonObject, field: string, { size }: Reading): J
     return { type: 'image', source: { type: 'url', url } }
   }
   if (source['type'] !== 'base64') throw invalidRequest(`${name}.type must be base64 or url.`, `${name}.type`)
-  const mediaType = mediaTypeOf(source)
+  const { media_type: stated } = source
+  const data = stringOf(source['data'], `${name}.data`)
+  const mediaType = typeof stated === 'string' ? imageType(stated, data) : null
   if (mediaType === null) {
     throw invalidRequest(`${name}.media_type must be one of ${IMAGE_TYPES.join(', ')}.`, `${name}.media_type`)
   }
-  const data = stringOf(source['data'], `${name}.data`)
   noteData(data, size)
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
-}
-
-function mediaTypeOf({ media_type: stated }: JsonObject): string | null {
-  return typeof stated === 'string' ? imageType(stated) : null
 }
 
 function readDocument(block: JsonObject, field: string, { size, newest }: Reading): JsonObject | null {

@@ -53,12 +53,19 @@ export function blocksOf(message: JsonObject): JsonObject[] {
   return contentOf(message) ?? []
 }
 
+/** A block whose text is one, to which packages add the deltas; the same object where it is. */
+export function withText(block: JsonObject): JsonObject {
+  const { type, signature } = block
+  if ((type !== 'text' && type !== 'thinking') || (typeof block[type] === 'string' && signature !== null)) return block
+  return { ...block, [type]: block[type] ?? '', ...(signature === null && { signature: '' }) }
+}
+
 /** The blocks of an answer in one piece as the format has them; null when a call has no name. */
 export function repairedBlocks(blocks: readonly JsonObject[], requestId: string): JsonObject[] | null {
   const ids = new CallIds(requestId)
   if (!blocks.every((block) => !isCall(block) || isNamed(block))) return null
   return blocks.map((block) => {
-    if (!isCall(block)) return block
+    if (!isCall(block)) return withText(block)
     return { ...block, id: ids.next(block['id']), input: exactObject(inputText(block['input'])) ?? {} }
   })
 }

@@ -1,6 +1,6 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { CallIds, inputText, isCall, isNamed } from './callBlocks.ts'
+import { CallIds, inputText, isCall, isNamed, withText } from './callBlocks.ts'
 import { statedStop, unstatedStop } from './stopReasons.ts'
 
 /** A block that has begun and not ended. */
@@ -107,17 +107,20 @@ export class EventRepair {
     const open: OpenBlock = { index, held: isCall(block) ? inputText(block['input']) : '' }
     this.open.set(given, open)
     this.newest = given
-    const written = isCall(block) ? { ...block, id: this.ids.next(block['id']), input: {} } : block
+    const written = isCall(block) ? { ...block, id: this.ids.next(block['id']), input: {} } : withText(block)
     if (isCall(block) && !isNamed(block)) this.broken = true
     if (event['index'] !== index || open.held !== '') this.isSound = false
     const isWhole =
-      !isCall(block) || (open.held === '' && isJsonObject(block['input']) && written['id'] === block['id'])
+      written === block ||
+      (isCall(block) && open.held === '' && isJsonObject(block['input']) && written['id'] === block['id'])
     return isWhole && before.length === 0 && event['index'] === index
       ? null
       : [...before, { type: 'content_block_start', index, content_block: written }]
   }
 
   private piece(event: JsonObject, delta: JsonObject): readonly JsonObject[] | null {
+    // Packages add null to the text as a word.
+    if (DELTAS.some(([member]) => delta[member] === null)) return []
     const open = this.openAt(event['index'])
     if (open !== undefined) {
       if (typeof delta['partial_json'] === 'string' && delta['partial_json'] !== '') open.held = ''
@@ -176,8 +179,9 @@ export class EventRepair {
   }
 }
 
-/** The usage that an event reports, wherever it does; undefined for none. */
-export function usageIn({ usage, message, delta }: JsonObject): unknown {
+/** The usage that an event of the format reports, wherever it does; undefined for none. */
+export function usageIn({ type, usage, message, delta }: JsonObject): unknown {
+  if (typeof type !== 'string') return undefined
   return [usage, objectOf(message)['usage'], objectOf(delta)['usage']].find(isJsonObject)
 }
 

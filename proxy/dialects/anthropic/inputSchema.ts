@@ -13,7 +13,9 @@ export function inputSchema(parameters: unknown): JsonObject {
   if (!isJsonObject(parameters)) return ANY_INPUT
   const { type } = parameters
   const isNamed = typeof type === 'string' || type === undefined
-  const own = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
+  const own: JsonObject = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
+  // Packages for Go write lists and maps without a member as null.
+  for (const name of ['properties', 'required']) if (own[name] === null) delete own[name]
   return isComposed(own) ? withoutUnions(own) : own
 }
 

@@ -86,7 +86,8 @@ export class MessagesStream implements FrameSink, RelayStream {
       return
     }
     this.note()
-    if (scan.kind === DELTA && scan.isTyped && this.repair.passesDeltas) this.write(bytes, start, end)
+    const isSound = scan.kind === DELTA && scan.isTyped && !scan.hasNull
+    if (isSound && this.repair.passesDeltas) this.write(bytes, start, end)
     else this.repaired(bytes, start, end)
   }
 
@@ -123,6 +124,7 @@ export class MessagesStream implements FrameSink, RelayStream {
     if (this.reported.note(usageIn(event))) this.framesAtUsage = this.outputFrames
     if (repair.broken) {
       this.error = repair.error
+      this.finished = false
       this.state = 'broken'
     } else if (isLast) this.close()
     else if (events === null) this.write(bytes, start, end)

@@ -45,8 +45,10 @@ export const nativeCodec: ChatCodec = {
     return cut === null ? { rest } : { rest, cut }
   },
   ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
-  stream: ({ requestId, model, limits }) =>
-    new MessagesStream(chunkIdentity(requestId, model.id), usageBounds(model.context, model.maxOutput), limits),
+  stream: ({ requestId, startedAtMs, model, limits }) => {
+    const identity = chunkIdentity(requestId, model.id, startedAtMs)
+    return new MessagesStream(identity, usageBounds(model.context, model.maxOutput), limits)
+  },
   wholeEvents,
   answer: readNativeAnswer,
   end: (billed, receipt) => answerEnd(anthropicUsageJson(billed), receipt),

@@ -31,10 +31,14 @@ export function messagesOfBlocks(message: unknown): readonly JsonObject[] | null
   return content.length === 0 ? results : [...results, { ...message, content }]
 }
 
+// Packages such as LangChain keep both forms of a call in one message.
 function withCalls(message: JsonObject, uses: readonly JsonObject[], content: readonly unknown[]): JsonObject {
-  const { tool_calls: given } = message
-  const calls = uses.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } }))
-  return { ...message, content, tool_calls: [...(Array.isArray(given) ? (given as unknown[]) : []), ...calls] }
+  const given = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as unknown[]) : []
+  const ids = new Set(given.map((call) => (isJsonObject(call) ? call['id'] : undefined)))
+  const calls = uses
+    .filter(({ id }) => !isGiven(id) || !ids.has(id))
+    .map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } }))
+  return { ...message, content, tool_calls: [...given, ...calls] }
 }
 
 /**

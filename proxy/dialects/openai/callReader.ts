@@ -1,14 +1,16 @@
 import { type CallPiece, madeCallId } from '../../../contract/api/callPiece.ts'
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
+import { parseBytes } from '../../sse/sseText.ts'
 import type { CallBounds } from '../limits.ts'
 import type { MessageSink } from '../shared/message.ts'
+import { type Growing, newArguments, noteArguments, repeatsArguments } from './growingArguments.ts'
 
 /** Arguments that say nothing; where more follows, they were only the beginning that some providers make. */
 const EMPTY = '{}'
 
 /** A tool call of the stream. */
-interface Call {
+interface Call extends Growing {
   /** The id that the provider gave last, by which its pieces are distinguished from those of others. */
   id: string
   name: string
@@ -125,12 +127,25 @@ export class CallReader {
     this.sentIds.add(call.id)
   }
 
-  /** The client has got a piece of arguments as it is. */
-  adoptArguments(index: number): void {
+  /**
+   * The client gets a piece of arguments as it is, the JSON text at [start, end).
+   * @returns false for one that has to be read, because it repeats those before it, or follows the end
+   */
+  adoptArguments(index: number, bytes: Buffer, start: number, end: number): boolean {
     const call = this.byIndex.get(index)
-    if (call === undefined) return
-    call.hasArguments = call.isUnread = true
+    if (call === undefined) return true
+    if (call.isGrowing || (call.text.whole && !call.isUnread)) return false
+    if (call.soFar === null) call.isUnread = true
+    else {
+      const text = String(parseBytes(bytes, start, end))
+      if (repeatsArguments(call, text)) return false
+      noteArguments(call, text)
+      call.text.push(text)
+      call.only = call.hasArguments ? '' : text
+    }
+    call.hasArguments = true
     if (isEmpty(call.held)) call.held = ''
+    return true
   }
 
   private begin({ index, id }: CallPiece): Call {
@@ -144,12 +159,19 @@ export class CallReader {
       hasObject: false,
       extra: null,
       isUnread: false,
+      soFar: '',
+      isGrowing: false,
     }
     const call: Call = { ...none, id, text, chunk: this.chunk }
     this.calls.push(call)
     if (index !== null) this.byIndex.set(index, call)
     if (id !== '') this.byId.set(id, call)
     return call
+  }
+
+  /** Whether the client has got arguments of a call as they were. */
+  hasArgumentsAt(index: number): boolean {
+    return this.byIndex.get(index)?.hasArguments === true
   }
 
   /** The call that a piece belongs to; undefined when it begins another. */
@@ -187,6 +209,13 @@ export class CallReader {
   private addArguments(call: Call, { arguments: text, isWhole }: CallPiece): void {
     if (isWhole) call.hasObject = true
     if (text === '' || (isWhole && text === EMPTY)) return
+    if (repeatsArguments(call, text)) {
+      const more = newArguments(call, text)
+      call.only = ''
+      call.text.push(more)
+      call.held += more
+      return
+    }
     if (isEmpty(call.held) && call.only === call.held) this.forget(call)
     // A whole object that comes again is a repetition.
     else if (isEnded(call, text)) return
@@ -194,6 +223,7 @@ export class CallReader {
     call.hasArguments = true
     if (!call.isUnread) call.text.push(text)
     call.held += text
+    if (!call.text.whole || call.isGrowing) noteArguments(call, text)
   }
 
   private forget(call: Call): void {
@@ -256,18 +286,25 @@ function startsAnew(call: Call, { id, name, arguments: text }: CallPiece, chunk:
   const isSameId = id !== '' && id === call.id
   if (name === '' || call.name === '') return !isSameId && isEnded(call, text) && isNewObject(call, text)
   if (!call.hasArguments) return (call.chunk === chunk || call.hasObject) && !isSameId
-  if (isEnded(call, text)) return !isSameId && (name !== call.name || text !== '')
+  if (isEnded(call, text)) return !isSameId && !repeatsArguments(call, text) && (name !== call.name || text !== '')
   return name !== call.name
 }
 
 function isNewObject(call: Call, text: string): boolean {
-  return call.only.trim() !== EMPTY && text !== call.only && text.trimStart().startsWith('{')
+  if (call.only.trim() === EMPTY || text === call.only || repeatsArguments(call, text)) return false
+  return text.trimStart().startsWith('{')
 }
 
 /** Whether the arguments are whole without this text, which begins others or repeats them. */
 function isEnded(call: Call, text: string): boolean {
   if (!call.isUnread) return call.text.whole
-  return text.trimStart().startsWith('{') && parseJsonObject(text) !== null
+  // An empty object amid others that were not read is one of their values.
+  return (
+    !repeatsArguments(call, text) &&
+    !isEmpty(text) &&
+    text.trimStart().startsWith('{') &&
+    parseJsonObject(text) !== null
+  )
 }
 
 /** A name comes in one piece, in several, or again with every piece, as a whole or up to this piece. */

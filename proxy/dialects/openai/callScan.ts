@@ -23,6 +23,8 @@ export class CallScan {
   nameEnd = -1
   isFunction = false
   argumentsBytes = 0
+  argumentsStart = -1
+  argumentsEnd = -1
   /** The arguments of a call are no text, or under another name. */
   isOdd = false
 
@@ -63,8 +65,11 @@ export class CallScan {
     const isText = bytes[start] === QUOTE
     if (isInner) {
       if (isName(bytes, nameStart, nameEnd, NAMES.arguments)) {
-        if (isText) this.argumentsBytes = end - start - 2
-        else if (bytes[start] !== LETTER_N) this.isOdd = true
+        if (isText) {
+          this.argumentsBytes = end - start - 2
+          this.argumentsStart = start
+          this.argumentsEnd = end
+        } else if (bytes[start] !== LETTER_N) this.isOdd = true
       } else if (isName(bytes, nameStart, nameEnd, NAMES.name) && isText && end - start > 2) {
         this.nameStart = start
         this.nameEnd = end

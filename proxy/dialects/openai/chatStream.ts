@@ -1,6 +1,6 @@
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
-import { isJsonObject } from '../../../contract/std/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { dataStart, type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, OutBuffer } from '../../sse/outBuffer.ts'
@@ -14,8 +14,8 @@ import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import type { HeldRepeat } from './heldRepeat.ts'
 import { HeldRepeats } from './heldRepeats.ts'
-import { OwnChunks } from './ownChunks.ts'
-import { appendChunk, type ChunkIdentity } from './rewrite.ts'
+import { OwnChunks, textChoices } from './ownChunks.ts'
+import { appendChunk, type ChunkIdentity, hasSoundHead } from './rewrite.ts'
 
 const LF = 10
 
@@ -47,12 +47,12 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly reports: UsageReports
   private readonly template = new ChunkTemplate()
   private readonly own: OwnChunks
-  private echo: string
   private readonly guard: ChunkGuard
   private readonly repeat = new HeldRepeats()
   /** Watches the texts of chunks that match the template. */
   private watch: HeldRepeat | null = null
   private isHolding = false
+  private isHeadSound = false
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -69,9 +69,8 @@ export class ChatStream implements FrameSink, RelayStream {
     this.keepNullUsage = keepNullUsage
     this.reports = new UsageReports(bounds)
     this.reader = new FrameReader(eventBounds)
-    this.own = new OwnChunks(identity, keepNullUsage)
+    this.own = new OwnChunks(identity, keepNullUsage, echo)
     this.guard = new ChunkGuard(identity.requestId, eventBounds)
-    this.echo = echo
   }
 
   /**
@@ -164,7 +163,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private missingReason(): string {
     const { guard, identity } = this
     const isMissing = this.state === 'done' && guard.reason === null && this.hasChoice
-    if (!isMissing || identity.objectText !== null) return ''
+    if (!isMissing || identity.isText) return ''
     return guard.repairer.ending()
   }
 
@@ -186,15 +185,27 @@ export class ChatStream implements FrameSink, RelayStream {
   /** Relays what is as documented, and repairs the rest. */
   private relayChoices(bytes: Buffer, start: number, end: number): void {
     this.hasChoice = true
-    const isText = this.identity.objectText !== null
+    const { isText } = this.identity
     // Only the reader of messages tells the texts of a chat that are no deltas.
     const sentBytes = this.repeat.take(bytes, scan, !isText && !scan.choice.hasDelta && !scan.finished, this.out)
     if (sentBytes > 0) this.note(1, sentBytes, false)
     if (isText && scan.choice.hasFailed(bytes)) this.state = 'broken'
     else if (this.repeat.found) this.holdRepeat(bytes, start, end, isText)
-    else if (isText) this.relay(bytes, start, end)
+    else if (isText) this.relayText(bytes, start, end)
     else this.relayChat(bytes, start, end)
     this.isHolding = this.repeat.isHeld
+  }
+
+  private relayText(bytes: Buffer, start: number, end: number): void {
+    const chunk = scan.choice.hasTextReason(bytes) ? null : parseBytes(bytes, start, end)
+    if (!isJsonObject(chunk)) return this.relay(bytes, start, end)
+    this.writeText(chunk, scan.outputs, scan.outputBytes)
+  }
+
+  /** Writes a chunk of a text completion anew. */
+  private writeText(chunk: JsonObject, outputs: number, bytes: number): void {
+    this.note(outputs, bytes, scan.finished)
+    this.out.appendText(this.own.takeEcho() + this.own.chunk(textChoices(chunk)))
   }
 
   private relayChat(bytes: Buffer, start: number, end: number): void {
@@ -209,10 +220,7 @@ export class ChatStream implements FrameSink, RelayStream {
     this.guard.sendHeld(this.out)
     if (scan.outputs > 0 && scan.call.count === 0) this.guard.hasRelayed = true
     // Not before the answer itself: once bytes are written, no other provider can serve the request.
-    if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) {
-      this.out.appendText(this.own.echo(this.echo))
-      this.echo = ''
-    }
+    if (scan.outputs > 0 || scan.finished) this.out.appendText(this.own.takeEcho())
     this.note(scan.outputs, scan.outputBytes, scan.finished)
     this.template.learn(bytes, start, end, scan, this.identity, this.append(this.out, bytes, start, end))
     this.watch = this.template.isContent ? this.repeat.text : this.template.isThought ? this.repeat.thought : null
@@ -227,10 +235,7 @@ export class ChatStream implements FrameSink, RelayStream {
       out.appendText(this.own.chunk(`"choices":[${JSON.stringify(choice)}]`)),
     )
     if (!isText) this.rewrite(chunk, hasCalls ? 1 : 0, hasCalls ? scan.outputBytes : 0)
-    else if (scan.finished) {
-      this.note(0, 0, true)
-      this.out.appendText(this.own.chunk(`"choices":${JSON.stringify(chunk['choices'])}`))
-    }
+    else if (scan.finished) this.writeText(chunk, 0, 0)
   }
 
   private hold(bytes: Buffer, start: number, end: number): void {
@@ -242,6 +247,9 @@ export class ChatStream implements FrameSink, RelayStream {
 
   private append(out: OutBuffer, bytes: Buffer, start: number, end: number): boolean {
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
+    // Providers write the head of every chunk alike.
+    this.isHeadSound ||= hasSoundHead(bytes, scan, this.identity)
+    scan.hasSoundHead = this.isHeadSound
     appendChunk(out, bytes, start, end, scan, this.identity, dropUsage)
     return dropUsage
   }

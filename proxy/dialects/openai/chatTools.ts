@@ -7,7 +7,7 @@ import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
-import { toolList } from '../shared/toolList.ts'
+import { choosesHosted, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
 
@@ -36,7 +36,7 @@ export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   const tools = listed.map(readTool).filter((tool) => tool !== null)
   if (tools.length === 0) return { forward: {}, count: 0, differing: [] }
   const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
-  if (isGiven(body['tool_choice'])) forward['tool_choice'] = readToolChoice(body['tool_choice'])
+  if (isGiven(body['tool_choice']) && !choosesHosted(body)) forward['tool_choice'] = readToolChoice(body['tool_choice'])
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }

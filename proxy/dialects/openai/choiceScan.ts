@@ -13,6 +13,9 @@ const HAS_INDEX = 2
 const HAS_REASONING = 4
 const HAS_DETAILS = 8
 
+/** Why a text completion ends. */
+const TEXT_REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
+
 /** The choices of a chunk, as a scan finds them, without their output. */
 export class ChoiceScan {
   /** A choice has a finish_reason, and where the last of them is, with its quotes. */
@@ -41,6 +44,11 @@ export class ChoiceScan {
   /** Whether there is a reason, and it is a failure. */
   hasFailed(bytes: Buffer): boolean {
     return this.finished && givenReason(parseBytes(bytes, this.finishStart, this.finishEnd)) === 'error'
+  }
+
+  /** Whether there is no reason, or one of those that a text has. */
+  hasTextReason(bytes: Buffer): boolean {
+    return !this.finished || TEXT_REASONS.some((word) => isName(bytes, this.finishStart, this.finishEnd - 1, word))
   }
 
   begin(): void {

@@ -3,6 +3,7 @@ import { isName } from '../../json/jsonScan.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { parseBytes } from '../../sse/sseText.ts'
 import type { CallBounds } from '../limits.ts'
+import type { CallReader } from './callReader.ts'
 import { ChunkRepair } from './chunkRepair.ts'
 import type { ChunkScan } from './chunkScan.ts'
 
@@ -115,18 +116,19 @@ export class ChunkGuard {
   private fateOfCall(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
     const { count, index, idStart, nameStart, argumentsBytes } = scan.call
     // A call after the reason changes it.
-    if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES || this.reason !== null) return 'rewrite'
-    if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
+    if (count !== 1 || this.reason !== null) return 'rewrite'
     const { calls } = this.repairer.choices
+    if (argumentsBytes === EMPTY_ARGUMENTS_BYTES && !calls.hasArgumentsAt(index)) return 'rewrite'
+    if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
     // Once the provider has begun a call in another way, its numbers say little.
     if (index < 0 || index >= this.soundCalls || calls.begun > this.soundCalls) return 'rewrite'
     // The client has not got the call, or not all of it that came before.
     if (this.held === null && calls.count < this.soundCalls) return 'rewrite'
-    if (argumentsBytes > 0) calls.adoptArguments(index)
-    return 'relay'
+    return argumentsBytes === 0 || adopts(calls, bytes, scan) ? 'relay' : 'rewrite'
   }
 
-  private fateOfBeginning(bytes: Buffer, { call, outputs }: ChunkScan, out: OutBuffer): ChunkFate {
+  private fateOfBeginning(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
+    const { call, outputs } = scan
     const { calls } = this.repairer.choices
     const { index, isFunction, argumentsBytes } = call
     const isNext = index === this.soundCalls && index === calls.begun
@@ -139,7 +141,12 @@ export class ChunkGuard {
     const isSent = argumentsBytes > 0 || outputs > 1
     if (!calls.adopt(index, id, name, isSent)) return 'rewrite'
     this.soundCalls++
-    if (argumentsBytes > 0) calls.adoptArguments(index)
+    if (argumentsBytes > 0) adopts(calls, bytes, scan)
     return isSent ? 'relay' : 'hold'
   }
+}
+
+/** Whether a piece of arguments needs no reading. */
+function adopts(calls: CallReader, bytes: Buffer, { call }: ChunkScan): boolean {
+  return calls.adoptArguments(call.index, bytes, call.argumentsStart, call.argumentsEnd)
 }

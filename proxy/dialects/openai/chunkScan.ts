@@ -45,6 +45,8 @@ export class ChunkScan {
   hasObject = false
   /** There is a member `receipt`, which is the gateway's own. */
   hasReceipt = false
+  /** The object and the time are known to be as the format has them, so that nobody has to look. */
+  hasSoundHead = false
   /** At least one choice. */
   hasChoices = false
   /** A delta says that the assistant speaks. */
@@ -95,7 +97,7 @@ export class ChunkScan {
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = this.paddingStart = -1
     this.usageIsNull = this.hasAside = this.hasObject = this.hasReceipt = this.hasChoices = false
-    this.hasRole = this.hasOtherRole = false
+    this.hasRole = this.hasOtherRole = this.hasSoundHead = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()

@@ -8,8 +8,7 @@ import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 import { boundsOf } from './openaiBounds.ts'
-import { parseCompletion } from './parseCompletion.ts'
-import { parseText } from './parseText.ts'
+import { parseCompletion, parseText } from './parseCompletion.ts'
 import { readPlainAnswer } from './plainAnswer.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
@@ -39,10 +38,7 @@ class OpenaiAnswer implements WholeAnswer {
   /** Puts a text before the answer's own; it does not count as output. */
   prefix(preface: string): void {
     if (preface !== '') this.said = writtenText(this.answer)
-    for (const choice of choicesOf(this.answer)) {
-      choice['text'] = preface + (typeof choice['text'] === 'string' ? choice['text'] : '')
-      choice['logprobs'] ??= null
-    }
+    for (const choice of choicesOf(this.answer)) choice['text'] = preface + String(choice['text'])
   }
 
   head(): string | Buffer {

@@ -1,7 +1,7 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { type Completion, choicesOf, isErrorAnswer } from '../../../contract/api/completion.ts'
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
-import { repairCompletion } from '../../../contract/api/repairCompletion.ts'
+import { repairCompletion, repairTextCompletion } from '../../../contract/api/repairCompletion.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { beginsEvents } from '../../sse/bodyKind.ts'
@@ -19,25 +19,29 @@ import { ChoiceReader } from './choiceReader.ts'
  * a stream, although none was asked for. Errors, empty answers and what cannot be read are returned as `Rejected`.
  */
 export function parseCompletion(body: AnswerJson, context: AnswerContext): { answer: Completion } | Rejected {
-  const read = readCompletion(body, context)
-  if ('rejected' in read) return read
-  const { answer } = read
-  return repairCompletion(answer, context.requestId) ? read : { rejected: refusalOfError(failureIn(answer)) }
+  const { requestId, startedAtMs } = context
+  return parseAnswer(body, context, (answer) => repairCompletion(answer, requestId, startedAtMs))
 }
 
-/** The same with its choices as the provider wrote them. Those of a stream have messages, for every endpoint. */
-export function readCompletion(
+/** The same for a text completion, whose provider may answer with a chat. */
+export function parseText(body: AnswerJson, context: AnswerContext): { answer: Completion } | Rejected {
+  return parseAnswer(body, context, (answer) => repairTextCompletion(answer, context.startedAtMs))
+}
+
+/** @param repair puts the choices into their form; false for an answer that is none */
+function parseAnswer(
   body: AnswerJson,
   { requestId, limits }: AnswerContext,
+  repair: (answer: Completion) => boolean,
 ): { answer: Completion } | Rejected {
   let answer = body.parse(limits)
   if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
-  return { answer }
+  return repair(answer) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
 }
 
 /** The failure that the first choice states, if any. */
-export function failureIn(answer: Completion): unknown {
+function failureIn(answer: Completion): unknown {
   const [choice] = answer['choices'] as unknown[]
   return isJsonObject(choice) ? (choice['error'] ?? null) : null
 }

@@ -12,6 +12,9 @@ export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high
 
 const TEXTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
+// A longer cache lifetime has its own price at some providers, which the usage they report does not show.
+const MARK: JsonObject = { type: 'ephemeral' }
+
 /** The treatment of parts that have no price: an error, nothing, or a note in their place. */
 export type Unpriced = 'refuse' | 'skip' | 'note'
 
@@ -34,11 +37,23 @@ export function readParts(
     const known = readOrLeaveOut(isNewest, size, () => readPart(part, name, size, unpriced === 'refuse'))
     const clean = known ?? readUnpriced(part, name, size, unpriced)
     if (clean === null) continue
-    // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
-    if (isJsonObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
+    if (isJsonObject(part['cache_control'])) clean['cache_control'] = MARK
     read.push(clean)
   }
   return read
+}
+
+/**
+ * Checked content that is to be kept in the cache up to its end. Packages whose messages have a text for content, such as those
+ * for providers that are compatible with OpenAI, state that in the message; providers read it in a part.
+ */
+export function markedContent(content: unknown, mark: unknown): unknown {
+  if (!isJsonObject(mark)) return content
+  if (typeof content === 'string') {
+    return content === '' ? content : [{ type: 'text', text: content, cache_control: MARK }]
+  }
+  if (!Array.isArray(content) || content.length === 0) return content
+  return [...content.slice(0, -1), { ...(content.at(-1) as JsonObject), cache_control: MARK }]
 }
 
 /** @returns null for a part that has no price */

@@ -1,5 +1,6 @@
 import { isName, JsonScan } from '../../json/jsonScan.ts'
 import { NAMES } from './chunkNames.ts'
+import { isWholeNumber } from './rewrite.ts'
 
 const QUOTE = 34
 const OPEN_BRACKET = 91
@@ -21,7 +22,8 @@ const HAS_ROLE = 8
 const HAS_CONTENT = 16
 const HAS_INDEX = 32
 const HAS_REASON = 64
-const HAS_ALL = 127
+const HAS_CREATED = 128
+const HAS_ALL = 255
 
 /** The members that the gateway sets itself. */
 const OWN = [NAMES.id, NAMES.object, NAMES.model, NAMES.receipt]
@@ -32,7 +34,7 @@ const REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from
 
 /**
  * Finds the members of a plain chat completion in one pass, so that no object is made of it. A plain one has one choice with
- * a text, a known reason why it ended and no other output, and a usage. Any answer that a reader of the format would have to
+ * a text, a known reason why it ended and no other output, a time and a usage. Any answer that a reader of the format would have to
  * repair is not plain, nor is one that has an escape in a name, or a usage or choices twice.
  */
 export class PlainScan extends JsonScan {
@@ -86,6 +88,8 @@ export class PlainScan extends JsonScan {
     if (this.isAny(nameStart, nameEnd, OWN)) return this.passValue() && this.closeStretch()
     if (this.isName(nameStart, nameEnd, NAMES.choices)) {
       if (!this.first(HAS_CHOICES) || !this.onlyChoice()) return false
+    } else if (this.isName(nameStart, nameEnd, NAMES.created)) {
+      if (!this.first(HAS_CREATED) || !this.passValue() || !isWholeNumber(this.bytes, start, this.at)) return false
     } else if (this.isName(nameStart, nameEnd, NAMES.error)) {
       if (!this.passNull()) return false
     } else if (!this.passValue()) return false

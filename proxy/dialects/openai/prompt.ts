@@ -6,7 +6,7 @@ import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptRea
 import { pairedResults } from '../shared/pairedResults.ts'
 import { jsonAsText, readText } from '../shared/text.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
-import { readParts, type Unpriced } from './parts.ts'
+import { markedContent, readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -74,6 +74,7 @@ function readMessage(message: unknown, place: number, size: PromptSize, isOld: b
       // The format has no empty list, and providers refuse one.
       if (calls.length > 0) clean['tool_calls'] = calls
     } else if (name === 'reasoning') readReasoning(value, clean, size)
+    else if (name === 'cache_control') clean['content'] = markedContent(clean['content'], value)
     else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
     else if (name === 'function_call') {
       throw invalidRequest(`${field}.function_call is not taken; send tool_calls.`, `${field}.function_call`)

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
-import { boundedTools, toolList } from '../shared/toolList.ts'
+import { boundedTools, choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 import { type FunctionTool, readTool } from './toolKinds.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
@@ -27,7 +27,7 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
   const own = readAll(body['tools'], 'tools', limits)
   const all = new Map([...own, ...readAll(joined, 'input.tools', limits)].map((tool) => [tool.client.sent, tool]))
   const functions = [...all.values()]
-  const choice = readChoice(body['tool_choice'], functions)
+  const choice = readChoice(choosesHosted(body) ? null : body['tool_choice'], functions)
   const parallel = isGiven(body['parallel_tool_calls']) ? readBoolean(body, 'parallel_tool_calls') : null
   const forward: JsonObject = {}
   if (choice.functions.length > 0) {
@@ -73,9 +73,6 @@ function readChoice(given: unknown, functions: readonly FunctionTool[]): Choice 
   const message = 'tool_choice must be none, auto, required, or an object of type function, custom or allowed_tools.'
   throw invalidRequest(message, 'tool_choice')
 }
-
-/** The kinds of tools that are named one by one. */
-const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
 // Providers differ in whether they know a choice of several tools; to leave out the others means the same to all.
 function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Choice {

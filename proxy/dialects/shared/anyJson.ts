@@ -10,14 +10,20 @@ export function wordsFor(schema: unknown): string {
 }
 const WORDS_LENGTH = wordsFor('').length
 
-/** Whether a response_format asks for any JSON object. */
-export function wantsAnyJson(format: unknown): boolean {
-  return isJsonObject(format) && format['type'] === 'json_object'
+/**
+ * The schema that a response_format asks for, also one beside the type, as Together and llama.cpp document it.
+ * @returns null for any JSON object, undefined for a text and for forms of a provider's own
+ */
+export function askedSchema(format: unknown): unknown {
+  if (!isJsonObject(format)) return undefined
+  const { type, json_schema: named, schema } = format
+  if (isJsonObject(named)) return named['schema'] ?? null
+  return type === 'json_object' || type === 'json_schema' ? (schema ?? null) : undefined
 }
 
 /** Adds the words to a size, because a provider may be sent them. A schema itself is measured where it is read. */
 export function countAnyJson(format: unknown, size: PromptSize): void {
-  if (!isJsonObject(format)) return
-  const words = wantsAnyJson(format) ? ANY_JSON.length : isJsonObject(format['json_schema']) ? WORDS_LENGTH : 0
+  const asked = askedSchema(format)
+  const words = asked === undefined ? 0 : asked === null ? ANY_JSON.length : WORDS_LENGTH
   size.optionBytes = (size.optionBytes ?? 0) + words
 }

@@ -25,20 +25,26 @@ export interface ImageData {
   readonly base64: string
 }
 
-/** An image type in the spelling that providers take; null for a type that they do not all take. */
-export function imageType(stated: string): ImageType | null {
-  return TYPE_OF.get(stated.trim().toLowerCase()) ?? null
+/**
+ * The type of an image in the spelling that providers take. The first bytes decide: files are often named for another type, which
+ * OpenAI does not mind and Anthropic refuses.
+ * @returns null for a type that providers do not all take
+ */
+export function imageType(stated: string, base64: string): ImageType | null {
+  const name = stated.trim().toLowerCase()
+  const known = TYPE_OF.get(name) ?? null
+  return known === null && !UNTOLD.has(name) ? null : (sniffed(base64) ?? known)
 }
 
 /**
- * Takes a data URL of an image apart. Where its type says nothing, the first bytes decide.
+ * Takes a data URL of an image apart.
  * @returns null for one that is not base64, or of another type
  */
 export function readDataUrl(url: string): ImageData | null {
   const [head, stated = '', parameters = ''] = HEAD.exec(url.slice(0, HEAD_CHARACTERS_MAX)) ?? []
   if (head === undefined || !/;\s*base64\s*$/i.test(parameters)) return null
   const base64 = url.slice(head.length)
-  const type = UNTOLD.has(stated.trim().toLowerCase()) ? sniffed(base64) : imageType(stated)
+  const type = imageType(stated, base64)
   return type === null ? null : { type, base64 }
 }
 

@@ -22,7 +22,6 @@ export interface StreamTail {
   readonly fault: GatewayError | null
   /** The receipt as JSON text, or '' while the ledger has not accepted it. */
   readonly receipt: string
-  readonly startedAtMs: number
 }
 
 /**

@@ -1,4 +1,5 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 
@@ -21,4 +22,13 @@ export function boundedTools<Tool>(
 ): readonly Tool[] {
   if (tools.length > toolsMax) throw invalidRequest(`${param} may hold at most ${toolsMax} entries.`, param)
   return tools
+}
+
+/** The kinds of tools that a client runs itself, which are chosen by their name. */
+export const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
+
+/** Whether a request chooses one of its hosted tools, which are left out: the model then has the choice among the others. */
+export function choosesHosted({ tools, tool_choice: choice }: JsonObject): boolean {
+  if (!isJsonObject(choice) || NAMED.has(choice['type'])) return false
+  return Array.isArray(tools) && tools.some((tool) => isJsonObject(tool) && tool['type'] === choice['type'])
 }

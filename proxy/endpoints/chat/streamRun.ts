@@ -270,8 +270,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private finishStream({ bill }: Outcome, receipt: string): void {
     const { exchange, services } = this
     if (!this.begun || exchange.gone || this.stream === undefined) return
-    const { startedAtMs } = exchange
-    const tail = this.tailOf(this.stream, { usage: bill.usage, fault: this.fault, receipt, startedAtMs })
+    const tail = this.tailOf(this.stream, { usage: bill.usage, fault: this.fault, receipt })
     const out = services.outgoing
     out.clear()
     out.appendAll(this.rest)

@@ -7,8 +7,9 @@ export const strictClients = { chat: readChat, messages: readMessages, responses
 /** Reads the stream of a text completion likewise. */
 export function readCompletion(stream: string): { text: string; finish: string } {
   const got = { text: '', finish: '' }
-  for (const { choices, error, object } of dataOf(stream)) {
+  for (const { choices, error, object, created } of dataOf(stream)) {
     assert.deepEqual([error, object], [undefined, 'text_completion'])
+    assert.ok(Number.isSafeInteger(created))
     for (const { index, text, finish_reason: finish } of choices as TextChoice[]) {
       assert.equal(index, 0)
       got.text += textOf(text)
@@ -52,8 +53,9 @@ interface Choice {
 /** @param mayGoOn another reason may follow, which then counts */
 function readChat(stream: string, mayGoOn = false): Got {
   const got = nothing()
-  for (const { choices, error } of dataOf(stream)) {
-    assert.equal(error, undefined)
+  for (const { choices, error, object, created } of dataOf(stream)) {
+    assert.deepEqual([error, object], [undefined, 'chat.completion.chunk'])
+    assert.ok(Number.isSafeInteger(created))
     for (const { index, delta, finish_reason: finish } of choices as Choice[]) {
       assert.equal(index, 0)
       got.text += textOf(delta.content)

@@ -48,7 +48,7 @@ function delivered(stream: RelayStream, source: string): Pick<Delivered, 'frames
   return { frames: stream.outputFrames, outputBytes: stream.outputBytes }
 }
 
-const identity = chunkIdentity('req_1', 'test/m')
+const identity = chunkIdentity('req_1', 'test/m', 0)
 const asked = { requestId: 'req_1', model: { id: 'test/m' }, startedAtMs: 0, request: { includeUsage: false } }
 const writer = () => new OpenaiWriter(asked as unknown as AnswerContext)
 const DELIVERIES: [string, () => Pick<Delivered, 'frames' | 'outputBytes'>][] = [

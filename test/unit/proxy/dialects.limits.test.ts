@@ -47,7 +47,7 @@ const anthropicCalls = (count: number) =>
 
 test('an answer with more calls than the limit is broken', () => {
   for (const count of [3, 4]) {
-    const chat = new ChatStream(chunkIdentity('req', 'm'), false, BOUNDS, few)
+    const chat = new ChatStream(chunkIdentity('req', 'm', 0), false, BOUNDS, few)
     chat.push(openaiCalls(count), new OutBuffer())
     const openai = new OpenaiReader(BOUNDS, few)
     openai.push(openaiCalls(count), sink)

@@ -102,7 +102,7 @@ for (const dialect of ['openai', 'anthropic']) {
         // A reader of this format asks for the outputs of calls itself.
         const calls = pieces.filter(({ kind }) => kind === 'call').length
         expected.ends(dialect === 'anthropic' ? reasonWithCalls(finish, calls) : finish)
-        const tail = writer.tail({ usage: USAGE, fault: null, receipt: '{"a":1}', startedAtMs: 5_000 })
+        const tail = writer.tail({ usage: USAGE, fault: null, receipt: '{"a":1}' })
         const reader = memberOf(readers, dialect)()
         const read = new Collected()
         for (const part of split(Buffer.from(writer.out.view().toString() + tail), splits)) reader.push(part, read)
@@ -154,7 +154,7 @@ describe('the writer of Messages streams', () => {
         const writer = new AnthropicWriter('req_A', 'acme/m', 0)
         writer.out = new OutBuffer()
         play(pieces, turns, writer)
-        const tail = writer.tail({ usage: USAGE, fault: null, receipt: '', startedAtMs: 0 })
+        const tail = writer.tail({ usage: USAGE, fault: null, receipt: '' })
         blocksOf(writer.out.view().toString() + tail)
       }),
       { numRuns: 300 },
@@ -172,7 +172,7 @@ describe('the writer of Messages streams', () => {
     assert.ok(!out.view().toString().includes('second'))
     writer.toolArguments(0, '"}"}')
     assert.ok(out.view().toString().includes('second'))
-    const tail = writer.tail({ usage: USAGE, fault: null, receipt: '', startedAtMs: 0 })
+    const tail = writer.tail({ usage: USAGE, fault: null, receipt: '' })
     assert.deepEqual(blocksOf(out.view().toString() + tail), [
       { type: 'tool_use', deltas: ['{"x":', '"}"}'] },
       { type: 'tool_use', deltas: ['{}'] },
@@ -184,7 +184,7 @@ describe('the writer of Messages streams', () => {
     writer.out = new OutBuffer()
     writer.text('x')
     const fault = new GatewayError('stream_interrupted')
-    const tail = writer.tail({ usage: USAGE, fault, receipt: '{"a":1}', startedAtMs: 0 })
+    const tail = writer.tail({ usage: USAGE, fault, receipt: '{"a":1}' })
     assert.match(
       tail,
       /^event: error\ndata: \{"type":"error",.*"code":"stream_interrupted".*\}\n\n: receipt \{"a":1\}\n\n$/,

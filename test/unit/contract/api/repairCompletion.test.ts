@@ -5,6 +5,7 @@ import { outputBytes } from '../../../../contract/api/completion.ts'
 import { repairCompletion } from '../../../../contract/api/repairCompletion.ts'
 
 const of = (message: unknown, finish: unknown) => ({
+  created: 5,
   choices: [{ index: 0, message, logprobs: null, finish_reason: finish }],
 })
 
@@ -13,7 +14,7 @@ test('a documented answer stays as it is, with members that are not known', () =
   const message = { role: 'assistant', content: null, refusal: null, annotations: [], tool_calls: [call] }
   const answer = of(message, 'tool_calls')
   const before = structuredClone(answer)
-  assert.ok(repairCompletion(answer, 'req_A'))
+  assert.ok(repairCompletion(answer, 'req_A', 5_000))
   assert.deepEqual(answer, before)
 })
 
@@ -21,14 +22,27 @@ test('parts become texts, and the output in them is measured', () => {
   const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }
   const answer = of({ content: [thinking, { type: 'text', text: 'yes' }] }, 'eos')
   assert.equal(outputBytes(answer), 5)
-  assert.ok(repairCompletion(answer, 'req_A'))
+  assert.ok(repairCompletion(answer, 'req_A', 5_000))
   assert.deepEqual(answer, of({ role: 'assistant', content: 'yes', reasoning_content: 'hm' }, 'stop'))
 })
 
+test('an answer has a time that is a whole number of seconds', () => {
+  for (const [created, seconds] of [
+    [7.9, 7],
+    ['7', 7],
+    ['2026-01-01T00:00:00Z', 5],
+    [null, 5],
+  ]) {
+    const answer = { ...of({ content: 'x' }, 'stop'), created }
+    assert.ok(repairCompletion(answer, 'req_A', 5_000))
+    assert.equal(answer.created, seconds)
+  }
+})
+
 test('a failure, or a call without a name, is no answer', () => {
-  assert.equal(repairCompletion(of({ content: 'x' }, 'error'), 'req_A'), false)
+  assert.equal(repairCompletion(of({ content: 'x' }, 'error'), 'req_A', 5_000), false)
   assert.equal(
-    repairCompletion(of({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }, 'stop'), 'req_A'),
+    repairCompletion(of({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }, 'stop'), 'req_A', 5_000),
     false,
   )
 })

@@ -143,6 +143,7 @@ test('options that the format knows are translated, the others are dropped', () 
     output_config: { format: { type: 'json_schema', schema: { type: 'number' } } },
   })
   assert.equal(ask({ top_p: 0.5 }).body['top_p'], 0.5)
+  assert.ok(!('top_k' in ask({ top_k: -1 }).body))
   assert.deepEqual(ask({ stop: ['a', 'b'] }).body['stop_sequences'], ['a', 'b'])
 })
 

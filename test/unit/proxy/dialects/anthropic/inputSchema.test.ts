@@ -63,6 +63,12 @@ for (const [title, sent, taken] of ROWS) {
   })
 }
 
+test('null in place of lists and maps says nothing', () => {
+  const schema = { type: 'object', properties: null, required: null }
+  assert.deepEqual(inputSchema(schema), { type: 'object' })
+  assert.deepEqual(schema, { type: 'object', properties: null, required: null })
+})
+
 test('no member of any union is lost', () => {
   const names: fc.Arbitrary<string[]> = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 })
   const part = fc.tuple(names, names, fc.constantFrom(text, number)).map(([members, required, schema]) => ({

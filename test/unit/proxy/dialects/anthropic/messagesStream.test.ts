@@ -22,7 +22,7 @@ interface Event {
 
 function relay(source: string | Buffer, splits: readonly number[] = []): { stream: MessagesStream; out: string } {
   const out = new OutBuffer()
-  const stream = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, limits)
+  const stream = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL, 0), BOUNDS, limits)
   const bytes = Buffer.from(source)
   const cuts = [...new Set(splits.map((split) => split % (bytes.length + 1)))].sort((a, b) => a - b)
   let from = 0
@@ -105,7 +105,11 @@ const blockAt = (index: number) =>
         fc.record({
           type: fc.constant('content_block_start'),
           index: fc.constant(index),
-          content_block: fc.record({ type: fc.constantFrom('text', 'thinking', 'x'), text: leaf, x: extra }),
+          content_block: fc.oneof(
+            fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }), x: extra }),
+            fc.record({ type: fc.constant('thinking'), thinking: fc.string({ unit: 'binary' }), x: extra }),
+            fc.record({ type: fc.constant('x'), text: leaf, x: extra }),
+          ),
           x: extra,
         }),
       ),
@@ -114,7 +118,11 @@ const blockAt = (index: number) =>
           fc.record({
             type: fc.constant('content_block_delta'),
             index: fc.constant(index),
-            delta: fc.record({ type: fc.constantFrom('text_delta', 'thinking_delta', 'x'), text: leaf, x: extra }),
+            delta: fc.record({
+              type: fc.constantFrom('text_delta', 'thinking_delta', 'x'),
+              text: fc.string(),
+              x: extra,
+            }),
           }),
         ),
         { maxLength: 3 },
@@ -225,10 +233,10 @@ describe('the native Messages stream', () => {
   test('message_stop waits for the receipt; an error ends without it', () => {
     const { stream, out } = relay([start(), delta('x'), end(), stop, delta('junk')].map((event) => sse(event)).join(''))
     assert.ok(!out.includes('message_stop') && !out.includes('junk'))
-    const good = stream.tail({ usage: NO_USAGE, fault: null, receipt: '{"a":1}', startedAtMs: 0 })
+    const good = stream.tail({ usage: NO_USAGE, fault: null, receipt: '{"a":1}' })
     assert.equal(good, ': receipt {"a":1}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n')
     const fault = new GatewayError('stream_interrupted')
-    const bad = stream.tail({ usage: NO_USAGE, fault, receipt: '{"a":1}', startedAtMs: 0 })
+    const bad = stream.tail({ usage: NO_USAGE, fault, receipt: '{"a":1}' })
     assert.match(
       bad,
       /^event: error\ndata: \{"type":"error","error":\{.*stream_interrupted.*\}\}\n\n: receipt \{"a":1\}\n\n$/,
@@ -240,7 +248,7 @@ describe('the native Messages stream', () => {
     assert.equal(failed.stream.state, 'broken')
     assert.deepEqual(failed.stream.error, { type: 'overloaded_error', message: 'no' })
     assert.equal(relay('data: {"type":"content_block_delta","delta":{\n\n').stream.state, 'broken')
-    const small = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, { ...limits, eventBytesMax: 100 })
+    const small = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL, 0), BOUNDS, { ...limits, eventBytesMax: 100 })
     small.push(Buffer.from(`data: ${'x'.repeat(200)}`), new OutBuffer())
     assert.equal(small.state, 'broken')
     assert.equal(relay(sse({ type: 'vertex_event' }) + sse({ type: '' })).out, '')

@@ -11,7 +11,7 @@ import { rounds } from '../../../../support/rounds.ts'
 import { chunk } from '../../../../support/samples/chunks.ts'
 import { seededRandom } from '../../../../support/samples/mutations.ts'
 
-const IDENTITY = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small')
+const IDENTITY = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small', 0)
 const BOUNDS = usageBounds(128_000, 16_384)
 
 function relay(source: string | Buffer): { stream: ChatStream; out: string } {

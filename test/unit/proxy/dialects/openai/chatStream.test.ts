@@ -11,6 +11,9 @@ import { chunk } from '../../../../support/samples/chunks.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'
+const ARRIVED_MS = 5_000
+/** What a chunk gets that lacks them. */
+const HEAD = { object: 'chat.completion.chunk', created: 5 }
 const BOUNDS = usageBounds(128_000, 16_384)
 
 interface Relayed {
@@ -28,7 +31,8 @@ interface RelayOptions {
 function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   const out = new OutBuffer()
   const { echo, keepNullUsage = false } = options
-  const identity = echo === undefined ? chunkIdentity(REQUEST_ID, MODEL) : textIdentity(REQUEST_ID, MODEL)
+  const identityOf = echo === undefined ? chunkIdentity : textIdentity
+  const identity = identityOf(REQUEST_ID, MODEL, ARRIVED_MS)
   const stream = new ChatStream(identity, keepNullUsage, BOUNDS, limits, echo)
   // Who speaks is said before it.
   if (echo === undefined)
@@ -45,7 +49,9 @@ test('data over several lines is sent as one line', () => {
   const { out, stream } = relay('data: {"id":"a","choices":\ndata: [{"index":0,"delta":{"content":"x"}}]}\n\n')
   assert.equal(stream.outputFrames, 1)
   assert.equal(out.split('\n').length, 3)
-  assert.deepEqual(events(out), [{ id: REQUEST_ID, model: MODEL, choices: [{ index: 0, delta: { content: 'x' } }] }])
+  assert.deepEqual(events(out), [
+    { ...HEAD, id: REQUEST_ID, model: MODEL, choices: [{ index: 0, delta: { content: 'x' } }] },
+  ])
 })
 
 function events(out: string): unknown[] {
@@ -59,9 +65,8 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
   fc.assert(
     fc.property(chunk, fc.boolean(), fc.integer({ min: 1, max: 64 }), ({ json }, keepNullUsage, size) => {
       const { stream, out } = relay(`data: ${json}\n\n`, { keepNullUsage, size })
-      const expected = JSON.parse(json) as Record<string, unknown>
-      expected['id'] = REQUEST_ID
-      expected['model'] = MODEL
+      const expected: Record<string, unknown> = { ...HEAD, ...JSON.parse(json) }
+      Object.assign(expected, { id: REQUEST_ID, model: MODEL })
       if (!(expected['usage'] === null && keepNullUsage)) delete expected['usage']
       assert.deepEqual(events(out), [expected])
       assert.notEqual(stream.state, 'broken')
@@ -73,10 +78,8 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
 test('chunks of a text completion also get its object', () => {
   fc.assert(
     fc.property(chunk, fc.boolean(), ({ json }, keepNullUsage) => {
-      const expected = JSON.parse(json) as Record<string, unknown>
-      expected['id'] = REQUEST_ID
-      expected['model'] = MODEL
-      if ('object' in expected) expected['object'] = 'text_completion'
+      const expected: Record<string, unknown> = { ...HEAD, ...JSON.parse(json) }
+      Object.assign(expected, { id: REQUEST_ID, model: MODEL, object: 'text_completion' })
       if (!(expected['usage'] === null && keepNullUsage)) delete expected['usage']
       assert.deepEqual(events(relay(`data: ${json}\n\n`, { keepNullUsage, echo: '' }).out), [expected])
     }),
@@ -262,7 +265,7 @@ test('events without choices are not passed on', () => {
 test('the usage event carries the created time of the stream', () => {
   const { stream } = relay(role + delta('x'), { keepNullUsage: true })
   const usage = { input: 3, cachedInput: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 2, reasoning: 0 }
-  const tail = stream.tail({ usage, fault: null, receipt: '{"a":1}', startedAtMs: 1_000_000 })
+  const tail = stream.tail({ usage, fault: null, receipt: '{"a":1}' })
   assert.ok(tail.endsWith('\n\n: receipt {"a":1}\n\ndata: [DONE]\n\n'))
   const [event] = events(tail.slice(0, tail.indexOf(': receipt')))
   assert.deepEqual(event, {

@@ -5,10 +5,10 @@ import { ChunkTemplate } from '../../../../../proxy/dialects/openai/chunkTemplat
 import { chunkIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 
-const IDENTITY = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small')
+const IDENTITY = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-small', 0)
 
 const chunkOf = (text: string, rest: string): string =>
-  `{"id":"up","model":"m","choices":[{"index":0,"delta":{"content":"${text}"}}]${rest}}`
+  `{"id":"up","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"${text}"}}]${rest}}`
 
 function learned(json: string): ChunkTemplate {
   const bytes = Buffer.from(json)

@@ -158,13 +158,13 @@ const members = fc.record(
     id: little,
     object: little,
     model: text,
-    created: little,
+    created: fc.oneof({ weight: 9, arbitrary: fc.nat() }, little),
     system_fingerprint: little,
     choices: fc.array(choice, { minLength: 1, maxLength: 1 }),
     usage: fc.oneof({ weight: 9, arbitrary: usage }, little),
     error: fc.oneof({ weight: 19, arbitrary: fc.constant(null) }, little),
   },
-  { requiredKeys: ['choices', 'usage'] },
+  { requiredKeys: ['choices', 'usage', 'created'] },
 )
 
 test('an answer that is not parsed reads, counts and goes on as if it had been', () => {

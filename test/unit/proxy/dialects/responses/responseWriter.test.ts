@@ -30,7 +30,7 @@ const ECHO = JSON.stringify({
   reasoning: { effort: null, summary: null },
 }).slice(1, -1)
 const USAGE = { input: 5, cachedInput: 3, cacheWrite5m: 2, cacheWrite1h: 1, output: 7, reasoning: 4 }
-const TAIL: StreamTail = { usage: USAGE, fault: null, receipt: '{"request_id":"r"}', startedAtMs: 0 }
+const TAIL: StreamTail = { usage: USAGE, fault: null, receipt: '{"request_id":"r"}' }
 
 interface Event extends Record<string, unknown> {
   readonly type: string

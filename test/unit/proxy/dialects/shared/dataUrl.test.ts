@@ -16,6 +16,7 @@ const READ: [url: string, type: string, base64: string][] = [
   [`DATA:IMAGE/PNG;BASE64,${PNG}`, 'image/png', PNG],
   [`data:image/webp;charset=utf-8;base64,${WEBP}`, 'image/webp', WEBP],
   [`data:;base64,${PNG}`, 'image/png', PNG],
+  [`data:image/jpeg;base64,${PNG}`, 'image/png', PNG],
   [`data:application/octet-stream;base64,${JPEG}`, 'image/jpeg', JPEG],
   [`data:application/octet-stream;base64,${GIF}`, 'image/gif', GIF],
   [`data:image/*;base64,${WEBP}`, 'image/webp', WEBP],
@@ -52,5 +53,6 @@ test('base64 that cannot be mended is left to the provider', () => {
 })
 
 test('types of Messages are read in the same spellings', () => {
-  assert.deepEqual(['image/jpg', 'IMAGE/PNG', 'image/tiff'].map(imageType), ['image/jpeg', 'image/png', null])
+  const types = ['image/jpg', 'IMAGE/PNG', 'image/tiff'].map((stated) => imageType(stated, 'AAAA'))
+  assert.deepEqual(types, ['image/jpeg', 'image/png', null])
 })
