@@ -141,6 +141,7 @@ function readServedImage(block: JsonObject, field: string, { size }: Reading): J
   if (mediaType === null) {
     throw invalidRequest(`${name}.media_type must be one of ${IMAGE_TYPES.join(', ')}.`, `${name}.media_type`)
   }
+  if (mediaType !== stated) size.rewritten = true
   noteData(data, size)
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
 }
