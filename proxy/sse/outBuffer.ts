@@ -48,6 +48,7 @@ export class OutBuffer {
   }
 
   appendText(text: string): void {
+    if (text === '') return
     const most = this.used + text.length * UNIT_BYTES_MAX
     if (most > this.bytes.length) this.grow(most)
     this.used += this.bytes.write(text, this.used)
