@@ -32,7 +32,8 @@ export interface FileResult {
 
 /** Runs test files in a few processes side by side; each takes the next file when it has ended one. */
 export async function runInLanes(files: readonly string[], options: LanesOptions): Promise<void> {
-  const queue = [...files]
+  // Those for which a lane has to begin anew come first, when a lane that ends has learnt little.
+  const queue = [...files.filter(measuresMemory), ...files.filter((file) => !measuresMemory(file))]
   const serve = async (): Promise<void> => {
     let lane: Lane | undefined
     for (;;) {
