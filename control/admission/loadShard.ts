@@ -1,5 +1,5 @@
 import type { Redis } from '../../contract/wire/redis.ts'
-import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
+import { accountKey, debitsKey, keyCountersKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { chargesField } from '../../contract/wire/unsettled.ts'
 import { potAccount } from '../book/ledger/accounts.ts'
@@ -30,6 +30,8 @@ export interface ShardLoad {
   readonly leasesKeys: readonly OwnedKey[]
   /** The owners that have reported to this loading which leases they need; absent when all leases are kept. */
   readonly reports?: LeaseReports
+  /** What `unusedShards` told once the keys of holds and leases were found; absent where it was not asked. */
+  readonly unused?: ReadonlySet<number>
   readonly limits: AdmissionLimits
 }
 
@@ -73,28 +75,32 @@ export async function bookStreams(
  * reserve are not available.
  */
 export async function loadShard(load: ShardLoad): Promise<void> {
+  const { shard, holdsKeys, leasesKeys, unused } = load
   const held = new HeldParts(windowsAt(load.closedMs))
-  for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
-  for (const key of load.leasesKeys) await keepLeases(load, key, held)
+  for (const key of holdsKeys) await keepOpenHolds(load, key, held)
+  for (const key of leasesKeys) await keepLeases(load, key, held)
   await keepOpenDebits(load, held)
+  // With holds or leases, what was unused may have been booked since.
+  const isEmpty = holdsKeys.length === 0 && leasesKeys.length === 0 && held.keyUnits.size === 0
+  if (isEmpty && unused?.has(shard) === true) return
   await withTransaction(load.pool, async (client) => {
     // Balances and event numbers have to be of the same moment.
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
     await client.query('SET LOCAL statement_timeout = 0')
-    if (held.keyUnits.size === 0 && (await isUnused(client, load.shard))) return
     await loadAccounts(load, client, held)
     await loadKeys(load, client, held)
   })
 }
 
-/** Whether the book has neither accounts nor spending in a shard, as in most shards of a small book. */
-async function isUnused(client: Client, shard: number): Promise<boolean> {
-  const found = await client.query<{ unused: boolean }>(
-    `SELECT (SELECT shard FROM admission_accounts WHERE shard = $1 LIMIT 1) IS NULL
-       AND (SELECT shard FROM key_usage WHERE shard = $1 LIMIT 1) IS NULL AS unused`,
-    [shard],
+/** The shards in which the book has neither accounts nor spending, as most are in a small book. */
+export async function unusedShards(pool: Pool): Promise<ReadonlySet<number>> {
+  const found = await pool.query<{ shard: number }>(
+    `SELECT shard FROM generate_series(0, $1::integer - 1) AS s (shard)
+     WHERE (SELECT shard FROM admission_accounts a WHERE a.shard = s.shard LIMIT 1) IS NULL
+       AND (SELECT shard FROM key_usage u WHERE u.shard = s.shard LIMIT 1) IS NULL`,
+    [SHARD_COUNT],
   )
-  return found.rows[0]?.unused === true
+  return new Set(found.rows.map(({ shard }) => shard))
 }
 
 async function keepOpenHolds(load: ShardLoad, key: OwnedKey, held: HeldParts): Promise<void> {

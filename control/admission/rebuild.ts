@@ -8,7 +8,7 @@ import { askOwners } from './askOwners.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
 import type { AdmissionLimits } from './limits.ts'
 import { type OwnedKey, scanHoldsKeys } from './listHolds.ts'
-import { bookStreams, type LeaseReports, loadShard } from './loadShard.ts'
+import { bookStreams, type LeaseReports, loadShard, unusedShards } from './loadShard.ts'
 import { ShardWriter, type Write } from './shardWriter.ts'
 
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
@@ -69,10 +69,11 @@ async function loadAll(
   const holdsKeys = await scanHoldsKeys(redis)
   const leasesKeys = await scanLeasesKeys(redis)
   await adoptOwners(redis, [...holdsKeys, ...leasesKeys])
+  const unused = await unusedShards(pool)
   const ofShard = (keys: readonly OwnedKey[], shard: number) => keys.filter((key) => key.shard === shard)
   for (const shard of SHARDS) {
     const owned = { holdsKeys: ofShard(holdsKeys, shard), leasesKeys: ofShard(leasesKeys, shard) }
-    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, ...owned, reports, limits })
+    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, ...owned, reports, unused, limits })
   }
 }
 
