@@ -30,7 +30,7 @@ export interface ShardLoad {
   readonly leasesKeys: readonly OwnedKey[]
   /** The owners that have reported to this loading which leases they need; absent when all leases are kept. */
   readonly reports?: LeaseReports
-  /** What `unusedShards` told once the keys of holds and leases were found; absent where it was not asked. */
+  /** The result of `unusedShards`, asked after the keys of holds and leases were found; absent for single shards. */
   readonly unused?: ReadonlySet<number>
   readonly limits: AdmissionLimits
 }
