@@ -6,6 +6,7 @@ import { chat, completion } from '../../support/clients/chatClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 import { TestProcess } from '../../support/testProcess.ts'
 import { until } from '../../support/until.ts'
+import { WITHOUT_VARIABLE } from '../../support/warm/withoutVariable.ts'
 
 /** A read of each product. */
 const READS: Readonly<Record<string, string>> = {
@@ -52,7 +53,8 @@ for (const { name } of PRODUCTS) {
   test(`without ${name}, requests are served and booked, and the other products answer as before`, async () => {
     const { stack } = paid
     await stack.control.stop()
-    const control = new TestProcess(`without-${name}`, 'test/support/controlWithout.js', [name], stack.dir, stack.env)
+    const env = { ...stack.env, [WITHOUT_VARIABLE]: name }
+    const control = new TestProcess(`without-${name}`, 'test/support/controlWithout.js', [], stack.dir, env)
     try {
       await control.start()
       await stack.ready()

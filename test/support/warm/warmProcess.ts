@@ -9,6 +9,7 @@ import type { FromWarm } from './warmMessages.ts'
 /** The programs that can run more than once in a process, and what runs them. */
 const HOSTS: Readonly<Record<string, string>> = {
   'control/main.js': 'test/support/warm/controlHost.js',
+  'test/support/controlWithout.js': 'test/support/warm/controlHost.js',
   'proxy/main.js': 'test/support/warm/proxyHost.js',
   'mock/main.js': 'test/support/warm/mockHost.js',
 }
@@ -20,6 +21,7 @@ interface Host {
   runs: number
 }
 
+/** By the file that runs their programs. */
 const idle = new Map<string, Host[]>()
 
 /** Whether a warm process may run the program: Node.js reads its own variables when a process starts. */
@@ -35,13 +37,13 @@ export function canBeWarm(program: string, args: readonly string[], env: NodeJS.
 export class WarmProcess {
   ready: Readonly<Record<string, number>> = {}
   lastExit: { code: number | null; signal: NodeJS.Signals | null } | undefined
-  private readonly program: string
+  private readonly hostFile: string
   private readonly definition: ProcessDefinition
   private host: Host | undefined
   private ended: Promise<void> = Promise.resolve()
 
   constructor(program: string, definition: ProcessDefinition) {
-    this.program = program
+    this.hostFile = HOSTS[program] ?? program
     this.definition = definition
   }
 
@@ -54,7 +56,7 @@ export class WarmProcess {
     const { name, env, logFile, limits } = this.definition
     if (this.host !== undefined) throw new Error(`${name} is running already`)
     const logged = logLength(logFile)
-    const host = idle.get(this.program)?.pop() ?? newHost(this.program)
+    const host = idle.get(this.hostFile)?.pop() ?? newHost(this.hostFile)
     host.runs++
     hold(host.child, true)
     this.host = host
@@ -102,7 +104,7 @@ export class WarmProcess {
         child.off('exit', exited).off('message', told)
         this.lastExit = exit
         this.host = undefined
-        if (isIdle) giveBack(this.program, host)
+        if (isIdle) giveBack(this.hostFile, host)
         resolve()
       }
       const exited = (code: number | null, signal: NodeJS.Signals | null): void => end({ code, signal }, false)
@@ -114,26 +116,26 @@ export class WarmProcess {
   }
 }
 
-function newHost(program: string): Host {
-  const child = fork(compiled(HOSTS[program] ?? program), {
+function newHost(hostFile: string): Host {
+  const child = fork(compiled(hostFile), {
     execArgv: SHORT_LIVED_FLAGS,
     detached: true,
     stdio: ['ignore', 2, 2, 'ipc'],
   })
   child.on('exit', () => {
-    const hosts = idle.get(program) ?? []
+    const hosts = idle.get(hostFile) ?? []
     idle.set(
-      program,
+      hostFile,
       hosts.filter((host) => host.child !== child),
     )
   })
   return { child, runs: 0 }
 }
 
-function giveBack(program: string, host: Host): void {
+function giveBack(hostFile: string, host: Host): void {
   hold(host.child, false)
   if (host.runs >= RUNS_MAX) host.child.disconnect()
-  else idle.set(program, [...(idle.get(program) ?? []), host])
+  else idle.set(hostFile, [...(idle.get(hostFile) ?? []), host])
 }
 
 /** Whether this process waits for the end of that one, as for that of any program that a test has not stopped. */
