@@ -11,7 +11,7 @@ import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { type Pool } from '../../../control/runtime/db/pool.ts'
 import { resolveKey } from '../../../control/service/keyRecords.ts'
-import { type CliResult, runCli } from '../../support/cli.ts'
+import { type CliResult, callCli, runCli } from '../../support/cli.ts'
 import { type CliWorld, startCliWorld } from '../../support/cliWorld.ts'
 import { limits } from '../../support/limits.ts'
 import { removeTempDir } from '../../support/tempDir.ts'
@@ -167,12 +167,12 @@ test('without a file, the command uses the catalog of the running control', asyn
   const addresses = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'))
   writeFileSync(join(run, 'run.json'), JSON.stringify({ ...addresses, catalog: demo }))
   const ofRun = { ...env, SLUICE_DATA: run, SLUICE_CATALOG: '' }
-  const checked = await runCli(['catalog', 'check'], ofRun)
+  const checked = await callCli(['catalog', 'check'], ofRun)
   assert.ok(checked.stdout.startsWith(`${demo} holds: 1 models`), checked.stdout + checked.stderr)
-  const published = await runCli(['catalog', 'publish'], ofRun)
+  const published = await callCli(['catalog', 'publish'], ofRun)
   assert.match(published.stdout, /demo-catalog\.yaml: nothing changed; price sheet 3 is in force/)
   t.after(() => removeTempDir(run))
-  const named = await runCli(['catalog', 'check'], { ...ofRun, SLUICE_CATALOG: catalogFile })
+  const named = await callCli(['catalog', 'check'], { ...ofRun, SLUICE_CATALOG: catalogFile })
   assert.ok(named.stdout.startsWith(`${catalogFile} holds`), named.stdout)
 })
 
@@ -270,7 +270,7 @@ test('a log key is created together with its verifier key', async () => {
 })
 
 test('an account is created while Redis is down, and the operator is warned', async () => {
-  const result = await runCli(['account', 'create', '--credits', '1', '--json'], {
+  const result = await callCli(['account', 'create', '--credits', '1', '--json'], {
     ...env,
     REDIS_URL: 'redis://127.0.0.1:1',
   })
