@@ -7,6 +7,7 @@ import { api, newOwner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, type ErrorBody, type Receipt } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
 import { itemOf } from '../../support/present.ts'
+import { rounds } from '../../support/rounds.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
 
 const SERVED = 10
@@ -24,8 +25,9 @@ interface Answer {
   readonly chargedUnits: number
 }
 
+const REQUESTS = rounds({ short: 500, long: 1_000 })
 /** One proxy alone has no race between leases, so that fewer requests show as much. */
-const requestsOf = ({ baseUrls }: Stack): number => (baseUrls.length > 1 ? 1_000 : 250)
+const requestsOf = ({ baseUrls }: Stack): number => (baseUrls.length > 1 ? REQUESTS : REQUESTS / 4)
 
 /** One request; half of them are streamed. */
 async function send(baseUrl: string, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {

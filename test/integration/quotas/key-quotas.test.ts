@@ -14,7 +14,7 @@ import { rounds } from '../../support/rounds.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const IDS = ['a', 'b', 'c', 'd', 'e']
-const PER_MINUTE = rounds({ short: 100, long: 1_000 })
+const PER_MINUTE = rounds({ short: 50, long: 1_000 })
 const WEIGHTS = { a: 4, b: 3, c: 1 }
 
 let stack: Stack
@@ -141,7 +141,7 @@ function sessionsByWeights(count: number): string[] {
 
 test('shares are those of the weights while no quota ends', async () => {
   const keys = Object.entries(WEIGHTS).map(([id, weight]) => ({ weight, key: provider.allow(`shares-${id}`) }))
-  const count = rounds({ short: 1_000, long: 10_000 })
+  const count = rounds({ short: 400, long: 10_000 })
   const sessions = sessionsByWeights(count)
   for (const reply of await load('shares', count, undefined, (i) => sessions[i] ?? '')) completion(reply)
   const weights = keys.reduce((all, { weight }) => all + weight, 0)
@@ -150,9 +150,9 @@ test('shares are those of the weights while no quota ends', async () => {
 
 test('a key with a quota that is revoked in the middle leaves within the request that met it', async () => {
   const keys = IDS.map((id) => provider.allow(`revoked-${id}`))
-  const count = 600
+  const count = rounds({ short: 300, long: 600 })
   const replies = await load('revoked', count, (index) => {
-    if (index === 200) provider.keys.delete('revoked-c')
+    if (index === count / 3) provider.keys.delete('revoked-c')
   })
   for (const reply of replies) completion(reply)
   assert.equal(sum(keys, 'served'), count)
@@ -167,7 +167,8 @@ test('the command line lists keys with their quotas', async () => {
 test('a file that is replaced under load fails no request of a key with a quota', async () => {
   provider.allow('rotated-a')
   let version = 0
-  const replies = await load('rotated', 600, (index) => {
+  const versions = rounds({ short: 4, long: 8 })
+  const replies = await load('rotated', versions * 75, (index) => {
     if (index % 75 !== 74) return
     const old = version === 0 ? 'rotated-a' : `rotated-a-${version}`
     version++
@@ -176,7 +177,7 @@ test('a file that is replaced under load fails no request of a key with a quota'
     provider.keys.delete(old)
   })
   for (const reply of replies) completion(reply)
-  assert.equal(version, 8)
+  assert.equal(version, versions)
 })
 
 test('tokens count as they were used, not at the worst case, once a request has ended', async () => {
