@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { compiled } from '../../control/launch/paths.ts'
 import type { CliAnswer, CliCall, CliEnvironment } from './cliServer.ts'
-import { SHORT_LIVED_FLAGS } from './nodeFlags.ts'
+import { TEST_FLAGS } from './nodeFlags.ts'
 
 export interface CliResult {
   readonly code: number | null
@@ -94,7 +94,7 @@ export class CliProcess {
   private fork(): Channel {
     const child = fork(compiled('test/support/cliServer.js'), {
       env: { ...process.env, ...this.env },
-      execArgv: SHORT_LIVED_FLAGS,
+      execArgv: TEST_FLAGS,
     })
     child.on('message', (answer: CliAnswer) => this.answered(answer)).on('exit', (code) => this.ended(code))
     const close = async (): Promise<void> => {

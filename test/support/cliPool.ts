@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { compiled } from '../../control/launch/paths.ts'
-import { SHORT_LIVED_FLAGS } from './nodeFlags.ts'
+import { TEST_FLAGS } from './nodeFlags.ts'
 
 /** More that wait for work than files run at once are of no use. */
 const IDLE_MAX = 4
@@ -62,7 +62,7 @@ export class CliPool {
   }
 
   private fork(): ChildProcess {
-    const child = fork(compiled('test/support/cliServer.js'), { execArgv: SHORT_LIVED_FLAGS })
+    const child = fork(compiled('test/support/cliServer.js'), { execArgv: TEST_FLAGS })
     this.children.add(child)
     child.on('exit', () => {
       this.children.delete(child)

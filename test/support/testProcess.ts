@@ -4,14 +4,14 @@ import { compiled } from '../../control/launch/paths.ts'
 import { freePort } from '../../control/launch/process/freePort.ts'
 import { ManagedProcess, type ProcessDefinition } from '../../control/launch/process/managedProcess.ts'
 import { limits } from './limits.ts'
-import { SHORT_LIVED_FLAGS } from './nodeFlags.ts'
+import { TEST_FLAGS } from './nodeFlags.ts'
 import { canBeWarm, WarmProcess } from './warm/warmProcess.ts'
 
 const STOP_TIMEOUT_MS = 60_000
 const START_ATTEMPTS = 3
 // Reading source maps takes a tenth of what a program takes to start; the logs are of use only where they are kept.
 const SOURCE_MAPS = process.env['SLUICE_TEST_KEEP'] === '1' ? ['--enable-source-maps'] : []
-const NODE_FLAGS = [...SOURCE_MAPS, ...SHORT_LIVED_FLAGS]
+const NODE_FLAGS = [...SOURCE_MAPS, ...TEST_FLAGS]
 const LOCK_WATCH = `--import=${pathToFileURL(compiled('test/support/lockWatch.js')).href}`
 
 /** One compiled program of a stack. After a restart it has the ports it had before. */

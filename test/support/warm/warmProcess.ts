@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { compiled } from '../../../control/launch/paths.ts'
 import { lastLines, logLength } from '../../../control/launch/process/logFile.ts'
 import type { ProcessDefinition } from '../../../control/launch/process/managedProcess.ts'
-import { SHORT_LIVED_FLAGS } from '../nodeFlags.ts'
+import { TEST_FLAGS } from '../nodeFlags.ts'
 import type { FromWarm } from './warmMessages.ts'
 
 /** The programs that can run more than once in a process, and what runs them. */
@@ -118,7 +118,7 @@ export class WarmProcess {
 
 function newHost(hostFile: string): Host {
   const child = fork(compiled(hostFile), {
-    execArgv: SHORT_LIVED_FLAGS,
+    execArgv: TEST_FLAGS,
     detached: true,
     stdio: ['ignore', 2, 2, 'ipc'],
   })
