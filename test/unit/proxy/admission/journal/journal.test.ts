@@ -130,7 +130,7 @@ test('a failing disk closes the journal to new requests, and gets all records on
   await turn()
   assert.equal(told.news.length, 2)
   rmSync(disk())
-  await until('the disk is used again', () => journal.accepts)
+  await until('the disk is used again, and has everything', () => journal.accepts && journal.lagBytes === 0)
   const content = await readJournal([disk()])
   assert.deepEqual([content.open.length, content.endings.get(1)?.length], [1, 1])
   assert.equal(faults.length, 1)
