@@ -93,6 +93,12 @@ export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: 
   return true
 }
 
+/** Whether the name is one of these. */
+export function isAnyName(bytes: Buffer, nameStart: number, nameEnd: number, names: readonly Buffer[]): boolean {
+  for (const name of names) if (isName(bytes, nameStart, nameEnd, name)) return true
+  return false
+}
+
 /** Whether that name is this one of letters alone, in whatever escapes: readers of JSON cannot tell them apart. */
 export function isSameName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
   const moreBytes = nameEnd - nameStart - 1 - name.length

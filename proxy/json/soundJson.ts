@@ -130,7 +130,8 @@ function numberEnd(bytes: Buffer, from: number, end: number): number {
   return at <= exponent ? -1 : at
 }
 
-function digitsEnd(bytes: Buffer, from: number, end: number): number {
+/** The end of the digits that begin at `from`. */
+export function digitsEnd(bytes: Buffer, from: number, end: number): number {
   let at = from
   while (at < end) {
     const c = bytes[at] as number

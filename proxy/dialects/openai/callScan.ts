@@ -1,4 +1,4 @@
-import { isName } from '../../json/jsonScan.ts'
+import { isAnyName, isName } from '../../json/jsonScan.ts'
 import { jsonTextBytes } from '../../json/jsonText.ts'
 import { CALL_OUTPUT, NAMES, ODD_ARGUMENTS } from './chunkNames.ts'
 
@@ -48,7 +48,7 @@ export class CallScan {
    */
   note(bytes: Buffer, isInner: boolean, nameStart: number, nameEnd: number, start: number, end: number): number {
     this.noteMember(bytes, isInner, nameStart, nameEnd, start, end)
-    const isOutput = end - start > 2 && CALL_OUTPUT.some((name) => isName(bytes, nameStart, nameEnd, name))
+    const isOutput = end - start > 2 && isAnyName(bytes, nameStart, nameEnd, CALL_OUTPUT)
     if (!isOutput) return 0
     if (bytes[start] === QUOTE) return jsonTextBytes(bytes, start + 1, end - 1)
     return bytes[start] === OPEN_BRACE || bytes[start] === OPEN_BRACKET ? end - start : 0
@@ -73,7 +73,7 @@ export class CallScan {
       } else if (isName(bytes, nameStart, nameEnd, NAMES.name) && isText && end - start > 2) {
         this.nameStart = start
         this.nameEnd = end
-      } else if (ODD_ARGUMENTS.some((name) => isName(bytes, nameStart, nameEnd, name))) {
+      } else if (isAnyName(bytes, nameStart, nameEnd, ODD_ARGUMENTS)) {
         this.isOdd = true
       }
     } else if (isName(bytes, nameStart, nameEnd, NAMES.index)) {

@@ -1,7 +1,7 @@
 import { givenReason } from '../../../contract/api/finishReason.ts'
-import { isName } from '../../json/jsonScan.ts'
+import { isAnyName, isName } from '../../json/jsonScan.ts'
 import { parseBytes } from '../../sse/sseText.ts'
-import { NAMES, ODD_NAMES } from './chunkNames.ts'
+import { NAMES, ODD_NAMES, TEXT_REASONS } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACE = 123
@@ -12,9 +12,6 @@ const HAS_DELTA = 1
 const HAS_INDEX = 2
 const HAS_REASONING = 4
 const HAS_DETAILS = 8
-
-/** Why a text completion ends. */
-const TEXT_REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
 
 /** The choices of a chunk, as a scan finds them, without their output. */
 export class ChoiceScan {
@@ -48,7 +45,7 @@ export class ChoiceScan {
 
   /** Whether there is no reason, or one of those that a text has. */
   hasTextReason(bytes: Buffer): boolean {
-    return !this.finished || TEXT_REASONS.some((word) => isName(bytes, this.finishStart, this.finishEnd - 1, word))
+    return !this.finished || isAnyName(bytes, this.finishStart, this.finishEnd - 1, TEXT_REASONS)
   }
 
   begin(): void {
@@ -104,7 +101,7 @@ export class ChoiceScan {
     } else if (isName(bytes, nameStart, nameEnd, NAMES.reasoningDetails)) {
       this.has |= HAS_DETAILS
       this.thoughts++
-    } else if (ODD_NAMES.some((name) => isName(bytes, nameStart, nameEnd, name))) {
+    } else if (isAnyName(bytes, nameStart, nameEnd, ODD_NAMES)) {
       this.isOdd = true
     }
   }

@@ -30,6 +30,8 @@ export const NAMES = {
   reasoningContent: Buffer.from('reasoning_content'),
   reasoningDetails: Buffer.from('reasoning_details'),
 }
+/** The reasons why a message without calls ends, and a text, in the words of the format. */
+export const TEXT_REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
 /** The members of a tool call with output of the model. */
 export const CALL_OUTPUT = ['name', 'arguments', 'input', 'parameters'].map((name) => Buffer.from(name))
 /** The members of a function with its arguments under a name that clients of chat completions do not look for. */

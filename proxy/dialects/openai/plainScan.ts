@@ -1,5 +1,5 @@
-import { isName, JsonScan } from '../../json/jsonScan.ts'
-import { NAMES } from './chunkNames.ts'
+import { isAnyName, JsonScan } from '../../json/jsonScan.ts'
+import { NAMES, TEXT_REASONS } from './chunkNames.ts'
 import { isWholeNumber } from './rewrite.ts'
 
 const QUOTE = 34
@@ -29,8 +29,6 @@ const HAS_ALL = 255
 const OWN = [NAMES.id, NAMES.object, NAMES.model, NAMES.receipt]
 /** Members of a choice, besides its message, that hold output or report a failure. */
 const ODD_IN_CHOICE = [NAMES.text, NAMES.delta, NAMES.error]
-/** Reasons that clients get as they came. */
-const REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
 
 /**
  * Finds the members of a plain chat completion in one pass, so that no object is made of it. A plain one has one choice with
@@ -85,7 +83,7 @@ export class PlainScan extends JsonScan {
       this.usageEnd = this.at
       return this.closeStretch()
     }
-    if (this.isAny(nameStart, nameEnd, OWN)) return this.passValue() && this.closeStretch()
+    if (isAnyName(this.bytes, nameStart, nameEnd, OWN)) return this.passValue() && this.closeStretch()
     if (this.isName(nameStart, nameEnd, NAMES.choices)) {
       if (!this.first(HAS_CHOICES) || !this.onlyChoice()) return false
     } else if (this.isName(nameStart, nameEnd, NAMES.created)) {
@@ -119,11 +117,11 @@ export class PlainScan extends JsonScan {
       this.at++
       return this.first(HAS_MESSAGE) && c === OPEN_BRACE && this.members(MESSAGE)
     }
-    if (this.isAny(nameStart, nameEnd, ODD_IN_CHOICE)) return this.passNull()
+    if (isAnyName(this.bytes, nameStart, nameEnd, ODD_IN_CHOICE)) return this.passNull()
     if (!this.passValue()) return false
     if (this.isName(nameStart, nameEnd, NAMES.index)) return c >= ZERO && c <= NINE && this.first(HAS_INDEX)
     if (!this.isName(nameStart, nameEnd, NAMES.finishReason)) return true
-    return c === QUOTE && this.isAny(start, this.at - 1, REASONS) && this.first(HAS_REASON)
+    return c === QUOTE && isAnyName(this.bytes, start, this.at - 1, TEXT_REASONS) && this.first(HAS_REASON)
   }
 
   private messageMember(nameStart: number, nameEnd: number): boolean {
@@ -149,10 +147,5 @@ export class PlainScan extends JsonScan {
 
   private passNull(): boolean {
     return this.bytes[this.at] === LETTER_N && this.passValue()
-  }
-
-  private isAny(nameStart: number, nameEnd: number, names: readonly Buffer[]): boolean {
-    for (const name of names) if (isName(this.bytes, nameStart, nameEnd, name)) return true
-    return false
   }
 }

@@ -1,4 +1,5 @@
 import { quoted } from '../../../contract/money/quoted.ts'
+import { digitsEnd } from '../../json/soundJson.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { ChunkScan } from './chunkScan.ts'
 
@@ -8,8 +9,6 @@ const MODEL_NAME = Buffer.from('"model":')
 const OBJECT_NAME = Buffer.from('"object":')
 const CREATED_NAME = Buffer.from('"created":')
 const SEPARATOR = Buffer.from(',')
-const ZERO = 48
-const NINE = 57
 /** Of a time in seconds or milliseconds. */
 const DIGITS_MAX = 15
 /** The bytes before and after the JSON of an event. */
@@ -163,9 +162,7 @@ function hasTime(bytes: Buffer, { createdStart, createdEnd }: ChunkScan): boolea
 
 /** Whether a value is a whole number in digits. */
 export function isWholeNumber(bytes: Buffer, start: number, end: number): boolean {
-  if (start < 0 || end - start > DIGITS_MAX) return false
-  for (let at = start; at < end; at++) if ((bytes[at] as number) < ZERO || (bytes[at] as number) > NINE) return false
-  return true
+  return start >= 0 && end - start <= DIGITS_MAX && digitsEnd(bytes, start, end) === end
 }
 
 // `usage` is removed with the comma before it, or, as the first member, with the one after it.

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
+import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 
 /** The last state that the provider's stream reported. */
@@ -53,4 +53,9 @@ export interface RelayStream {
   finish(out: OutBuffer): void
   /** The last events of the client's stream, with the receipt as a comment line. */
   tail(tail: StreamTail): string
+}
+
+/** Whether the model has answered and is paid for it, even with nothing: without a choice nobody has answered. */
+export function isPaid({ hasChoice, usage }: Pick<RelayStream, 'hasChoice' | 'usage'>): boolean {
+  return hasChoice && isWhole(usage)
 }

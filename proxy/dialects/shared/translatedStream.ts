@@ -1,9 +1,9 @@
 import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
-import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
-import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
+import { isPaid, type RelayStream, type StreamState, type StreamTail } from './relayStream.ts'
 import { callThought, type Thought } from './thought.ts'
 
 /** A stream whose client and provider speak different formats: read in the one, written in the other. */
@@ -122,8 +122,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   // A provider may end its stream without a reason, for which clients wait, or write a call after it.
   private close(): void {
-    const isEmpty = this.outputFrames === 0 && !(this.hasChoice && isWhole(this.usage))
-    if (this.reason === null && !isEmpty) this.ends('stop')
+    if (this.reason === null && (this.outputFrames > 0 || isPaid(this))) this.ends('stop')
     this.endAgain()
     this.state = 'done'
   }

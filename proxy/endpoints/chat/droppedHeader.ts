@@ -7,7 +7,6 @@ import type { HeaderList } from '../../server/exchange.ts'
 import { namesHeader } from '../run/namesHeader.ts'
 import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
-import { WHOLE } from './source.ts'
 
 /**
  * The header that names the members of a request that its provider did not get; none where it got all.
@@ -30,8 +29,8 @@ export function droppedBy(
   request: ChatFields,
   provider: Provider,
   limits: DialectLimits,
-  leavesOut: readonly RequestPart[] = WHOLE,
-  written?: readonly string[],
+  leavesOut: readonly RequestPart[],
+  written: readonly string[] | undefined,
 ): HeaderList {
   const dropped = droppedNames(request, provider, limits.droppedNamesMax)
   const names = leavesOut.includes('sampling')

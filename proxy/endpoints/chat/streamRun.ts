@@ -3,7 +3,7 @@ import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { RelayStream, StreamTail } from '../../dialects/shared/relayStream.ts'
+import { isPaid, type RelayStream, type StreamTail } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -279,9 +279,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 }
 
-/** The model has answered with nothing, and has been paid for it: without a choice nobody has answered. */
-function isEmptyAnswer({ state, hasChoice, usage }: RelayStream): boolean {
-  return state === 'done' && hasChoice && isWhole(usage)
+function isEmptyAnswer(stream: RelayStream): boolean {
+  return stream.state === 'done' && isPaid(stream)
 }
 
 function isOver({ state }: RelayStream): boolean {
