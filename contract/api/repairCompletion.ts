@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { statedNumber } from '../std/statedNumber.ts'
 import { type CallPiece, callPieces, madeCallId } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
@@ -51,7 +52,7 @@ export function repairTextCompletion(answer: Completion, startedAtMs: number): b
 
 /** The time of an answer: typed clients demand a whole number. */
 function secondsOf(created: unknown, startedAtMs: number): number {
-  const seconds = Math.floor(Number(created ?? Number.NaN))
+  const seconds = Math.floor(statedNumber(created))
   return Number.isSafeInteger(seconds) ? seconds : Math.floor(startedAtMs / 1_000)
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { readJsonPrefix } from '../std/jsonPrefix.ts'
+import { statedNumber } from '../std/statedNumber.ts'
 
 /** A provider's error as its answer states it. */
 export interface ProviderError {
@@ -120,6 +121,6 @@ function detailText(detail: unknown): string {
 /** The status that an answer should have had, of an error that came with status 200; 502 where it says nothing of it. */
 export function statusOfError(error: unknown): number {
   const { type, ...members } = isJsonObject(error) ? error : {}
-  const stated = STATUSES.map((name) => Number(members[name])).find((status) => status >= 400 && status < 600)
+  const stated = STATUSES.map((name) => statedNumber(members[name])).find((status) => status >= 400 && status < 600)
   return stated ?? STATUS_OF_TYPE.get(type) ?? 502
 }

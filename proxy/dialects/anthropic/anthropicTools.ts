@@ -38,7 +38,9 @@ function nameOf(tool: unknown): unknown {
   if (!isJsonObject(tool)) return undefined
   const { function: own, custom, name } = tool
   if (isJsonObject(own)) return own['name']
-  return isJsonObject(custom) ? sentName(String(custom['name'])) : name
+  if (!isJsonObject(custom)) return name
+  const { name: given } = custom
+  return typeof given === 'string' ? sentName(given) : given
 }
 
 /** Whether the model must call a tool, which excludes that it thinks first. */
@@ -67,7 +69,8 @@ function choiceOf(choice: unknown): JsonObject | null {
   if (choice === 'auto' || choice === 'none') return { type: choice }
   if (choice === 'required') return { type: 'any' }
   if (!isJsonObject(choice)) return null
-  if (isJsonObject(choice['function'])) return { type: 'tool', name: calledName(String(nameOf(choice))) }
+  const name = isJsonObject(choice['function']) ? nameOf(choice) : undefined
+  if (typeof name === 'string') return { type: 'tool', name: calledName(name) }
   const { allowed_tools: allowed } = choice
   return isJsonObject(allowed) && allowed['mode'] === 'required' ? { type: 'any' } : null
 }

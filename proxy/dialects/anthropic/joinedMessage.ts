@@ -4,12 +4,12 @@ import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import { EventRepair, usageIn } from './eventRepair.ts'
 
-/** The pieces of a block, by the type of the delta: the member that they are added to. */
-const PIECES: Readonly<Record<string, readonly [piece: string, member: string]>> = {
-  text_delta: ['text', 'text'],
-  thinking_delta: ['thinking', 'thinking'],
-  signature_delta: ['signature', 'signature'],
-}
+/** The member of a delta that has a piece, and of the block that it is added to, by the type of the delta. */
+const PIECES: ReadonlyMap<unknown, string> = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['signature_delta', 'signature'],
+])
 
 interface OpenBlock {
   readonly block: JsonObject
@@ -83,9 +83,9 @@ export class JoinedMessage implements FrameSink {
     if (open === undefined) return
     const { block } = open
     if (typeof delta['partial_json'] === 'string') open.input += delta['partial_json']
-    const [piece, member] = PIECES[String(delta['type'])] ?? []
-    if (piece === undefined || member === undefined) return
-    const added = delta[piece]
+    const member = PIECES.get(delta['type'])
+    if (member === undefined) return
+    const added = delta[member]
     if (typeof added === 'string') block[member] = (typeof block[member] === 'string' ? block[member] : '') + added
   }
 

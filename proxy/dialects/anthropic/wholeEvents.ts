@@ -6,13 +6,16 @@ import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { contentOf, inputText, withExactInputs } from './callBlocks.ts'
 
 /** The members that a block of each kind begins with, and its deltas: the member with their piece, by their type. */
-const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
-  text: [['text_delta', 'text']],
-  thinking: [
-    ['thinking_delta', 'thinking'],
-    ['signature_delta', 'signature'],
+const STREAMED: ReadonlyMap<unknown, readonly (readonly [delta: string, member: string])[]> = new Map([
+  ['text', [['text_delta', 'text']]],
+  [
+    'thinking',
+    [
+      ['thinking_delta', 'thinking'],
+      ['signature_delta', 'signature'],
+    ],
   ],
-}
+])
 
 /**
  * A Messages answer in one piece as the events of a stream, for a provider that was asked for one and does not stream.
@@ -41,7 +44,7 @@ function blockEvents(block: JsonObject, index: number): string {
   const { type } = block
   const start: JsonObject = { ...block }
   const deltas: JsonObject[] = []
-  for (const [delta, member] of STREAMED[String(type)] ?? []) {
+  for (const [delta, member] of STREAMED.get(type) ?? []) {
     if (typeof block[member] !== 'string') continue
     start[member] = ''
     deltas.push({ type: delta, [member]: block[member] })

@@ -7,7 +7,7 @@ import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
-import { choosesHosted, toolList } from '../shared/toolList.ts'
+import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
 
@@ -90,16 +90,25 @@ function readToolChoice(said: unknown): unknown {
   if (said === 'any') return 'required'
   if (CHOICES.includes(said)) return said
   if (isJsonObject(said) && typeof said['type'] === 'string') {
-    const { type, custom } = said
+    const { type } = said
     if (type === 'any' || CHOICES.includes(type)) return readToolChoice(type)
-    const { name } = isJsonObject(custom) ? custom : said
-    if (typeof name !== 'string') return said
+    const name = chosenName(said)
+    if (name === null) return said
     return { type: 'function', function: { name: type === 'custom' ? sentName(name) : name } }
   }
   throw invalidRequest(
     'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
     'tool_choice',
   )
+}
+
+/** The name of the one tool that is chosen; null for a choice among several. @throws GatewayError 400 for one without a name */
+function chosenName(choice: JsonObject): string | null {
+  const { type, custom, function: own } = choice
+  const { name } = [custom, own].find(isJsonObject) ?? choice
+  if (typeof name === 'string') return name
+  if (!NAMED.has(type)) return null
+  throw invalidRequest('tool_choice must have the name of a function or a custom tool.', 'tool_choice')
 }
 
 /**

@@ -1,5 +1,6 @@
 import { shownMessage } from '../../../contract/providers/cleanMessage.ts'
 import { providerErrorOf } from '../../../contract/providers/providerError.ts'
+import { statedNumber } from '../../../contract/std/statedNumber.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -126,7 +127,6 @@ function progressOf(progress: unknown): number {
 
 /** Zero is zero; a negative, fractional or absurd number counts as missing. */
 function secondsOf(seconds: unknown): number | null {
-  const value = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > SECONDS_MAX) return null
-  return value
+  const value = statedNumber(seconds)
+  return Number.isInteger(value) && value >= 0 && value <= SECONDS_MAX ? value : null
 }

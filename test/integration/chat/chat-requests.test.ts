@@ -34,6 +34,7 @@ before(async () => {
 after(() => stack.finish())
 
 type Case = [name: string, body: ChatBody, status: number, code: string | null, param?: string]
+const UNNAMED = { type: 'function', function: {} }
 const TOOL = { type: 'function', function: { name: 'f' } }
 const M = 'test/small'
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
@@ -67,6 +68,14 @@ const REFUSED: Case[] = [
   ['stream as text', { model: M, stream: 'yes' }, 400, null, 'stream'],
   ['response_format as text', { model: M, response_format: 'json' }, 400, null, 'response_format'],
   ['a tool choice of a number', { model: M, tools: [TOOL], tool_choice: 5 }, 400, null, 'tool_choice'],
+  ['a chosen function without a name', { model: M, tools: [TOOL], tool_choice: UNNAMED }, 400, null, 'tool_choice'],
+  [
+    'a chosen function whose name is an object',
+    { model: M, tools: [TOOL], tool_choice: { type: 'function', function: { name: {} } } },
+    400,
+    null,
+    'tool_choice',
+  ],
   ['an unknown tool choice', { model: M, tools: [TOOL], tool_choice: 'perhaps' }, 400, null, 'tool_choice'],
   ['tools as an object', { model: M, tools: {} }, 400, null, 'tools'],
   ['an unknown model', { model: 'test/none' }, 404, 'model_not_found', 'model'],

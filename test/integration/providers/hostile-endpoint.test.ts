@@ -15,6 +15,7 @@ import { itemOf } from '../../support/present.ts'
 import { EVIL_TEXT, mixes, play, TRICKS, type Trick } from '../../support/providers/hostileEndpoint.ts'
 import { RegisteredEndpoint } from '../../support/providers/registeredEndpoint.ts'
 import { rounds } from '../../support/rounds.ts'
+import { newSeed } from '../../support/samples/mutations.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const MODEL = 'test/evil'
@@ -180,6 +181,6 @@ test('no trick of an endpoint charges more than it delivered, refuses a request 
   unharmed(() => suffer(TRICKS, 2 * REQUESTS.length, '')))
 
 test('nor does any mix of them', () => {
-  const seed = Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
+  const seed = newSeed()
   return unharmed(() => suffer(fc.sample(mixes, { seed, numRuns: MIXES }), AT_ONCE, `seed ${seed}:`))
 })

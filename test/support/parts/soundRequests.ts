@@ -2,10 +2,17 @@
 import { mediaModel } from '../clients/mediaClient.ts'
 import { searchTool } from '../clients/toolClient.ts'
 import { videoModel } from '../clients/videoClient.ts'
+import {
+  AGENT_CHAT,
+  AGENT_MESSAGES,
+  AGENT_RESPONSES,
+  CURSOR_CHAT,
+  MIXED_CHAT,
+  PNG_URL,
+} from '../samples/agentRequests.ts'
 import { dataUrl, pngHead } from '../samples/pictures.ts'
 import { OfflineProxy } from './offlineProxy.ts'
 
-const PNG = 'data:image/png;base64,iVBORw0KGgo='
 const FRAME = dataUrl('png', pngHead(64, 64))
 const SCHEMA = { type: 'object', properties: { a: { type: 'string', enum: ['b'] } }, required: ['a'] }
 const FUNCTION = { name: 'get', description: 'gets', parameters: SCHEMA }
@@ -16,7 +23,7 @@ const CHAT = {
   messages: [
     { role: 'system', content: 'be kind' },
     { role: 'developer', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
-    { role: 'user', name: 'n', content: [{ type: 'image_url', image_url: { url: PNG, detail: 'low' } }] },
+    { role: 'user', name: 'n', content: [{ type: 'image_url', image_url: { url: PNG_URL, detail: 'low' } }] },
     { role: 'assistant', content: null, refusal: 'no', reasoning_content: 'why', tool_calls: [CALL] },
     { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'one' }] },
     { role: 'assistant', content: [{ type: 'refusal', refusal: 'will not' }] },
@@ -86,7 +93,7 @@ const RESPONSES = {
       role: 'user',
       content: [
         { type: 'input_text', text: 'x' },
-        { type: 'input_image', image_url: PNG },
+        { type: 'input_image', image_url: PNG_URL },
       ],
     },
     { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'y', annotations: [] }] },
@@ -123,9 +130,14 @@ type SoundRequest = readonly [path: string, body: object]
 /** What is served to keys alone. */
 const KEYED: readonly SoundRequest[] = [
   ['/v1/chat/completions', { ...CALLED, model: 'test/chat:batch', webhook_url: 'https://example.com/hook' }],
+  ['/v1/chat/completions', AGENT_CHAT],
+  ['/v1/chat/completions', MIXED_CHAT],
+  ['/v1/chat/completions', CURSOR_CHAT],
   ['/v1/messages', MESSAGES],
+  ['/v1/messages', AGENT_MESSAGES],
   ['/v1/messages/count_tokens', MESSAGES],
   ['/v1/responses', RESPONSES],
+  ['/v1/responses', AGENT_RESPONSES],
   ['/v1/responses/compact', RESPONSES],
   ['/v1/responses/input_tokens', RESPONSES],
   ['/v1/tools/web.search', { query: 'x', count: 2, language: 'de', provider: { allow_retention: true } }],

@@ -1,3 +1,8 @@
+import { rounds } from '../rounds.ts'
+
+/** The seed of a run: of SLUICE_FUZZ_SEED, or a new one. */
+export const newSeed = (): number => Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
+
 /** Random numbers that a seed repeats: mulberry32, each from 0 to below 1. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
@@ -102,7 +107,26 @@ const ODD: readonly unknown[] = [
   'base64',
 ]
 
+/** No text can be made of it, and what is added to it throws. */
+const NO_TEXT = { toString: 1, valueOf: 1 }
+const NO_TEXTS = [NO_TEXT, [NO_TEXT], { type: NO_TEXT }, [{ type: NO_TEXT }]].slice(0, rounds({ short: 1, long: 4 }))
+
 type Parent = Record<string, unknown> | unknown[]
+
+/** The JSON text of a sound body with each of its values in turn, at every depth, replaced by what no text can be made of. */
+export function* withoutTexts(sound: string): Generator<string> {
+  const body = JSON.parse(sound) as Parent
+  const places: [Parent, string][] = []
+  collect(body, places)
+  for (const [parent, name] of places) {
+    const value: unknown = Reflect.get(parent, name)
+    for (const odd of NO_TEXTS) {
+      put(parent, name, odd)
+      yield JSON.stringify(body)
+    }
+    put(parent, name, value)
+  }
+}
 
 /** Makes broken requests out of sound ones. */
 export class Mutator {

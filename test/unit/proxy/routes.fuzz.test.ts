@@ -13,7 +13,7 @@ import { signPayment } from '../../support/clients/payloads.ts'
 import type { OfflineProxy, OfflineReply } from '../../support/parts/offlineProxy.ts'
 import { newProxy, SOUND } from '../../support/parts/soundRequests.ts'
 import { rounds } from '../../support/rounds.ts'
-import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
+import { Mutator, newSeed, seededRandom, withoutTexts } from '../../support/samples/mutations.ts'
 
 const MUTATIONS = rounds({ short: 1_600, long: 100_000 })
 const PAYMENT_MUTATIONS = rounds({ short: 800, long: 20_000 })
@@ -21,8 +21,6 @@ const AT_ONCE = 100
 const NO_KEY = { authorization: '' }
 const PAID_PATH = '/x402/v1/rerank'
 const PAID_BODY = Buffer.from('{"model":"test/rerank","query":"q","documents":["a"]}')
-
-const newSeed = (): number => Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 
 /** Fails for an answer that is a fault of the gateway. @param shown says which request it was */
 function assertNoFault({ status, text }: OfflineReply, proxy: OfflineProxy, shown: () => string): void {
@@ -72,6 +70,17 @@ test(`none of ${MUTATIONS} malformed requests causes an internal error`, async (
   assert.ok((statuses.get(402) ?? 0) > MUTATIONS / 40, shown)
   assert.ok((statuses.get(400) ?? 0) > MUTATIONS / 4, shown)
 })
+
+for (const provider of ['mock', 'claude']) {
+  test(`no value of a request that is no text causes an internal error before ${provider}`, async () => {
+    const proxy = newProxy([provider])
+    for (const [path, body] of SOUND) {
+      for (const text of withoutTexts(JSON.stringify(body))) {
+        assertNoFault(await proxy.send(path, Buffer.from(text)), proxy, () => `${path} ${text}`)
+      }
+    }
+  })
+}
 
 /** A payment by each protocol of a request that the proxy has just priced. */
 async function soundPayments(proxy: OfflineProxy): Promise<{ x402: object; mpp: object }> {

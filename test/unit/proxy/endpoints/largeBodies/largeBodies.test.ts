@@ -12,7 +12,7 @@ import { newProxy, SOUND } from '../../../../support/parts/soundRequests.ts'
 import { longestTurn, slowness, watchJson } from '../../../../support/parts/turnWatch.ts'
 import { rounds, sampled } from '../../../../support/rounds.ts'
 import { ADVERSARIAL } from '../../../../support/samples/adversarialBodies.ts'
-import { Mutator, seededRandom } from '../../../../support/samples/mutations.ts'
+import { Mutator, newSeed, seededRandom } from '../../../../support/samples/mutations.ts'
 
 const LARGE_BYTES = 300_000
 const BLANKS = ' '.repeat(LARGE_BYTES)
@@ -78,7 +78,7 @@ test('the provider request is the same for a large body as for a small one', asy
 })
 
 test(`${MUTATIONS} malformed large bodies get the same result as small ones`, async () => {
-  const seed = Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
+  const seed = newSeed()
   const mutator = new Mutator(seededRandom(seed))
   for (let i = 0; i < MUTATIONS; i++) {
     const [path, sound] = JSON_ROUTES[i % JSON_ROUTES.length] ?? assert.fail()
