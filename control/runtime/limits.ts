@@ -4,6 +4,8 @@ import type { ContractLimits, LimitsOf } from '../../contract/limits/limits.ts'
 export const RUNTIME_LIMITS = {
   /** Connections to PostgreSQL of one process. */
   databaseConnectionsMax: 10,
+  /** Further connections to PostgreSQL of one process, which hold locks while the work is done on others; not fewer than there are locks. */
+  lockConnectionsMax: 24,
   /** Further connections to PostgreSQL of one process, which read the records of API keys alone. */
   lookupConnectionsMax: 2,
   /** The time of a statement, and of an idle transaction, in milliseconds. */

@@ -54,12 +54,15 @@ const LOCK_NUMBERS = distinct({
 
 export type LockName = keyof typeof LOCK_NUMBERS
 
+/** How many locks there are, all of which one process may hold. */
+export const LOCK_COUNT = Object.keys(LOCK_NUMBERS).length
+
 /**
  * Runs `work` while this process alone has the lock.
  * @returns the result, or undefined when another process has the lock
  */
 export function tryLock<T>(pool: Pool, name: LockName, work: () => Promise<T>): Promise<T | undefined> {
-  return withClient(pool, async (client, onBroken) => {
+  return withClient(pool.locks, async (client, onBroken) => {
     const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
       LOCK_NUMBERS[name],
     ])
@@ -70,7 +73,7 @@ export function tryLock<T>(pool: Pool, name: LockName, work: () => Promise<T>): 
 
 /** Waits for the lock, then runs `work` while this process alone has it. */
 export function withLock<T>(pool: Pool, name: LockName, work: () => Promise<T>): Promise<T> {
-  return withClient(pool, async (client, onBroken) => {
+  return withClient(pool.locks, async (client, onBroken) => {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK_NUMBERS[name]])
     return unlockAfter(client, name, onBroken, work)
   })

@@ -8,7 +8,8 @@ const CONNECT_TIMEOUT_MS = 5_000
 
 /** Runs single statements: the pool, or a connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
-export type Pool = pg.Pool
+/** Connections to the book, and beside them those that hold locks while the work is done on others. */
+export type Pool = BookPool
 export type Client = pg.PoolClient
 
 /** Amounts are below 2^53 by contract; a larger one is a fault that must not be rounded silently. */
@@ -68,7 +69,8 @@ export function createPool(
   onError: (error: Error) => void = () => {},
   times?: StatementTimes,
 ): Pool {
-  return newPool({ ...connectionOptions(url, limits), max: limits.databaseConnectionsMax }, onError, times)
+  const { databaseConnectionsMax: max, lockConnectionsMax: locksMax } = limits
+  return newPool({ ...connectionOptions(url, limits), max, locksMax }, onError, times)
 }
 
 /**
@@ -82,20 +84,50 @@ export function createLookupPool(
   times?: StatementTimes,
 ): Pool {
   const options = { ...connectionOptions(url, limits), options: settings(LOOKUPS) }
-  return newPool({ ...options, max: limits.lookupConnectionsMax }, onError, times)
+  const { lookupConnectionsMax: max, lockConnectionsMax: locksMax } = limits
+  return newPool({ ...options, max, locksMax }, onError, times)
 }
 
-function newPool(config: pg.PoolConfig, onError: (error: Error) => void, times: StatementTimes | undefined): Pool {
-  const pool = new pg.Pool({
-    ...(times !== undefined && { Client: times.client }),
-    ...config,
-    // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
-    // server refuses the others until the rollback.
-    pipeline: true,
-    idleTimeoutMillis: 30_000,
-  })
-  pool.on('error', onError)
-  return pool
+function newPool(config: BookPoolConfig, onError: (error: Error) => void, times: StatementTimes | undefined): Pool {
+  return new BookPool(
+    {
+      ...(times !== undefined && { Client: times.client }),
+      ...config,
+      // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
+      // server refuses the others until the rollback.
+      pipeline: true,
+      idleTimeoutMillis: 30_000,
+    },
+    onError,
+  )
+}
+
+type BookPoolConfig = pg.PoolConfig & { readonly locksMax: number }
+
+class BookPool extends pg.Pool {
+  private readonly config: BookPoolConfig
+  private readonly onError: (error: Error) => void
+  private holding: pg.Pool | undefined
+
+  constructor(config: BookPoolConfig, onError: (error: Error) => void) {
+    super(config)
+    this.config = config
+    this.onError = onError
+    this.on('error', onError)
+  }
+
+  /**
+   * The connections that hold locks. A lock that is held on one of the others, while a chain or a store answers, would keep it
+   * from the work that it is for, and the work of all others.
+   */
+  get locks(): pg.Pool {
+    this.holding ??= new pg.Pool({ ...this.config, max: this.config.locksMax }).on('error', this.onError)
+    return this.holding
+  }
+
+  override async end(): Promise<void> {
+    await Promise.all([super.end(), this.holding?.end()])
+  }
 }
 
 /**
@@ -103,7 +135,7 @@ function newPool(config: pg.PoolConfig, onError: (error: Error) => void, times: 
  * @param work also gets a function to report a failure after which the connection must not be reused
  */
 export async function withClient<T>(
-  pool: Pool,
+  pool: Pick<pg.Pool, 'connect'>,
   work: (client: Client, onBroken: (error: Error) => void) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
