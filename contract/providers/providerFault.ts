@@ -159,6 +159,7 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
     /must start with a thinking block/i,
     /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
+    /\bproperty [^ ]{0,80}\breasoning(?:_content)?\W is unsupported/i,
   ],
   images: [
     /\bimages?\b[^.]{0,60} (?:exceeds?|too large|larger than)\b/i,

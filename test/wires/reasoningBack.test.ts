@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { itemOf } from '../support/present.ts'
-import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
+import { refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const OSLO = { name: 'weather', arguments: '{"city":"Oslo"}' }
@@ -18,11 +18,18 @@ const REFUSAL = {
   body: { error: { message: 'The `reasoning_content` in the thinking mode must be passed back to the API.' } },
 }
 
+/** As Groq and Cerebras say it (QwenLM/qwen-code 11045, janhq/jan 8136). */
+const UNSUPPORTED = [
+  "'messages.N' : for 'role:assistant' the following must be satisfied[('messages.N' : property 'reasoning_content' is unsupported)]",
+  "messages.N.assistant.reasoning_content: property 'messages.N.assistant.reasoning_content' is unsupported",
+]
+
 type Sent = Readonly<Record<string, unknown>>
 
 let stack: Stack
 let strict: TurnProvider
 let plain: TurnProvider
+let sparing: TurnProvider
 let openai: OpenAI
 let anthropic: Anthropic
 
@@ -46,10 +53,17 @@ function answerTo(body: Sent): Turn {
 before(async () => {
   strict = await TurnProvider.start(({ body }) => (isRefused(body) ? { refusal: REFUSAL } : answerTo(body)))
   plain = await TurnProvider.start(({ body }) => answerTo(body))
+  sparing = await TurnProvider.start(({ body, path }) => {
+    const place = turnsOf(body).findIndex(({ reasoning_content: text }) => text !== undefined)
+    return place < 0
+      ? answerTo(body)
+      : refusal(UNSUPPORTED[sparing.asked.length % 2]?.replaceAll('N', String(place)) ?? '', path)
+  })
   const endpoints = ['chat', 'messages', 'responses']
   const providers = [
     { id: 'strict', base_url: strict.url, extra_members: ['reasoning_content'] },
     { id: 'plain', base_url: plain.url },
+    { id: 'sparing', base_url: sparing.url },
     { id: 'blocks', base_url: plain.url, dialect: 'anthropic' },
   ]
   stack = await startStack({
@@ -69,6 +83,7 @@ after(async () => {
   await stack.finish()
   await strict.stop()
   await plain.stop()
+  await sparing.stop()
 })
 
 type Asking = (model: string, isStream: boolean) => Promise<(next: string) => Promise<string | null>>
@@ -192,6 +207,20 @@ describe('reasoning goes back to a provider that wants it', () => {
       ],
     })
     assert.deepEqual(reasoningOf(strict.last.body), [' ', 'one\n\ntwo\n\nthree'])
+  })
+
+  test('a provider that refuses reasoning is asked once more without it', async () => {
+    const turn = { role: 'assistant', content: 'In Oslo.', reasoning_content: 'I look at Oslo.' } as const
+    for (const _sentence of UNSUPPORTED) {
+      const before = sparing.asked.length
+      const { choices } = await openai.chat.completions.create({
+        model: 'test/sparing',
+        messages: [FIRST, turn, { role: 'user', content: RESULT }],
+      })
+      assert.equal(itemOf(choices, 0).message.content, 'In Oslo.')
+      assert.equal(sparing.asked.length, before + 2)
+      assert.deepEqual(reasoningOf(sparing.last.body), [undefined])
+    }
   })
 
   test('a conversation without calls gets no blanks', async () => {

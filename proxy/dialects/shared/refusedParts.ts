@@ -1,3 +1,4 @@
+import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { leftOut } from './leftOut.ts'
@@ -27,7 +28,8 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
   if (!Array.isArray(messages)) return drawn
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))
   const last = messages.length - 1
-  const shown = (messages as JsonObject[]).map((message, i) =>
+  const taken = leavesOut.includes('thoughts') ? (messages as JsonObject[]).map(withoutReasoning) : messages
+  const shown = (taken as JsonObject[]).map((message, i) =>
     i === last && isOfUser(message) ? message : mapParts(message, (part) => noteOf(part, notes)),
   )
   return { ...drawn, messages: shown }
@@ -35,6 +37,11 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
 
 function withoutSampling(body: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SAMPLING.includes(name)))
+}
+
+/** A message of a chat without the reasoning that its client sends back, which some providers refuse. */
+function withoutReasoning({ [REASONING_MEMBER]: _text, ...message }: JsonObject): JsonObject {
+  return message
 }
 
 function isOfUser({ role, content }: JsonObject): boolean {
