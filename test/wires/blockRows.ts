@@ -65,6 +65,18 @@ export const ROWS: readonly Row[] = [
     anthropic: [assistant(use), result([note('video')])],
   },
   {
+    title: 'a result that is a list of no blocks',
+    history: [assistant(use), result([{ id: 1 }, 'b'])],
+    openai: [chatUse, chatResult('[{"id":1},"b"]')],
+    anthropic: [assistant(use), result('[{"id":1},"b"]')],
+  },
+  {
+    title: 'texts that are left out of their blocks',
+    history: [assistant({ type: 'text' }, use), result([{ type: 'text', text: null }, text('x')])],
+    openai: [chatUse, chatResult('x')],
+    anthropic: [assistant(use), result([text('x')])],
+  },
+  {
     title: 'a result without content',
     history: [assistant(use), result()],
     openai: [chatUse, chatResult('')],
@@ -167,6 +179,12 @@ export const ROWS: readonly Row[] = [
     history: [assistant({ type: 'thinking', thinking: 'h', signature: '' }, { type: 'fallback' }, text('a'))],
     openai: [{ role: 'assistant', content: 'a' }],
     anthropic: [assistant(text('a'))],
+  },
+  {
+    title: 'a signature without its thinking, which was not shown',
+    history: [assistant({ type: 'thinking', signature: 's' }, use), result('x')],
+    openai: [chatUse, chatResult('x')],
+    anthropic: [assistant({ type: 'thinking', thinking: '', signature: 's' }, use), result('x')],
   },
   {
     title: 'thinking with a signature',

@@ -29,6 +29,17 @@ export const HISTORIES: readonly (readonly [title: string, items: readonly objec
     [{ type: 'agent_message', author: 'a', content: [{ type: 'input_text', text: 'done' }] }],
     [{ role: 'user', content: 'done' }],
   ],
+  ...[[[{ id: 1 }, 'b'], '[{"id":1},"b"]'] as const, [5, '5'] as const, [[], ''] as const].map(
+    ([output, text]) =>
+      [
+        `an output that is no text: ${JSON.stringify(output)}`,
+        [
+          { type: 'function_call', call_id: 'c1', name: 'f', arguments: '' },
+          { type: 'function_call_output', call_id: 'c1', output },
+        ],
+        [called('f', '{}'), result(text)],
+      ] as const,
+  ),
   [
     'a function call with its output',
     [

@@ -104,6 +104,13 @@ const ROWS: readonly Row[] = [
   },
   {
     ...RESPONSES,
+    title: 'an instruction of the input alone, beside those of the request',
+    over: 'openai',
+    body: { instructions: 'a', input: [said('developer', 'b')] },
+    sent: [said('system', 'a\n\nb')],
+  },
+  {
+    ...RESPONSES,
     title: 'a call that has its id alone',
     over: 'openai',
     body: {

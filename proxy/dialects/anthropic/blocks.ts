@@ -10,7 +10,7 @@ import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
-import { jsonAsText, readText, textOf } from '../shared/text.ts'
+import { areParts, jsonAsText, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind } from './blockKinds.ts'
@@ -32,9 +32,10 @@ export interface Reading {
 
 type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
 
-// Some models write texts of nothing but white space, which providers of this format refuse.
+// Some models write texts of nothing but white space, which providers of this format refuse, and some clients leave empty ones out.
 const textBlock: BlockReader = (block, field, { size }) => {
-  if (!isBlank(block['text'])) return { type: 'text', text: readText(block['text'], `${field}.text`, size) }
+  const { text } = block
+  if (isGiven(text) && !isBlank(text)) return { type: 'text', text: readText(text, `${field}.text`, size) }
   size.rewritten = true
   return null
 }
@@ -205,7 +206,8 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
     tool_use_id: callId(readText(block['tool_use_id'], `${field}.tool_use_id`, reading.size)),
   }
   const { content } = block
-  if (isGiven(content) && typeof content !== 'string' && !Array.isArray(content)) {
+  const isContent = typeof content === 'string' || (Array.isArray(content) && areParts(content))
+  if (isGiven(content) && !isContent) {
     clean['content'] = jsonAsText(content, reading.size)
   } else if (isGiven(content)) {
     const read = readBlocks(content, RESULT_BLOCKS, `${field}.content`, { ...reading, newest: false })
@@ -216,15 +218,16 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
   return clean
 }
 
-// Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it.
+// Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it. Clients
+// leave out the text of thinking that was not shown, which the format demands.
 function readThinking(block: JsonObject, field: string, { size, members }: Reading): JsonObject | null {
-  const { signature, thinking } = block
+  const { signature, thinking = '' } = block
   const isSigned = isGiven(signature) && signature !== ''
   if (typeof thinking === 'string') members.think(thinking, isSigned, size)
   if (!isSigned) return null
   return {
     type: 'thinking',
-    thinking: readText(block['thinking'], `${field}.thinking`, size),
+    thinking: readText(thinking, `${field}.thinking`, size),
     signature: readText(signature, `${field}.signature`, size),
   }
 }

@@ -7,6 +7,7 @@ import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
+import { NO_ARGUMENTS } from '../shared/message.ts'
 import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
@@ -49,7 +50,7 @@ function readTool(tool: unknown, i: number): ChatTool | null {
   if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
   const { type, function: own, name, description, parameters, input_schema: schema, strict } = tool
   const field = `tools[${i}].function`
-  if (type === 'function') {
+  if (type === 'function' || (!isGiven(type) && isJsonObject(own))) {
     const isFlat = own === undefined && isGiven(name)
     return withClient(named(isFlat ? { name, description, parameters, strict } : own, field))
   }
@@ -142,15 +143,17 @@ function customCall(name: string, text: string): Called {
 }
 
 function wholeArguments(text: string): string {
+  // Many servers parse them, and none refuses an empty object.
+  if (text.trim() === '') return NO_ARGUMENTS
   return isWhole(text) ? wellFormedJson(text) : JSON.stringify({ arguments: text })
 }
 
 /**
- * Whether arguments are JSON of an object, or nothing. A model that was cut off leaves a part of it, which many providers refuse
+ * Whether arguments are JSON of an object. A model that was cut off leaves a part of it, which many providers refuse
  * at every further request. A text that was cut out of the body was read before.
  */
 function isWhole(text: string): boolean {
-  return isMark(text) || text.trim() === '' || parseJsonObject(text) !== null
+  return isMark(text) || parseJsonObject(text) !== null
 }
 
 /** A call as its client has the tool. @param text the arguments of a function, or the input of a custom tool */

@@ -63,7 +63,8 @@ function readPart(part: JsonObject, name: string, size: PromptSize, isNew: boole
     // The names of Responses, which some clients use for both.
     case 'input_text':
     case 'output_text':
-      return { type: 'text', text: readText(part['text'], `${name}.text`, size) }
+      // Some clients leave out the text of an empty part.
+      return { type: 'text', text: readText(isNew ? part['text'] : (part['text'] ?? ''), `${name}.text`, size) }
     case 'refusal':
       return { type: 'refusal', refusal: readText(part['refusal'], `${name}.refusal`, size) }
     case 'image_url':

@@ -1,10 +1,11 @@
+import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
-import { jsonAsText, readText } from '../shared/text.ts'
+import { areParts, jsonAsText, readText } from '../shared/text.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { markedContent, readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
@@ -45,10 +46,13 @@ export function readMessages(
   return { messages: pairedResults(messages.length === 0 ? read : messages, size), size }
 }
 
+/** The members of a turn that may have a value although nothing is said in it. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set(['role', 'content', KEPT_REASONING, REASONING_MEMBER])
+
 /** A turn of the assistant in which nothing is said, which some providers refuse. */
 function isEmptyTurn(message: JsonObject): boolean {
   if (message['role'] !== 'assistant' || !isEmptyContent(message['content'])) return false
-  for (const name in message) if (name !== 'role' && name !== 'content' && name !== KEPT_REASONING) return false
+  for (const name in message) if (!SAYS_NOTHING.has(name)) return false
   return true
 }
 
@@ -101,9 +105,11 @@ function readContent(content: unknown, role: string, field: string, size: Prompt
     size.textBytes += Buffer.byteLength(content)
     return content
   }
-  if (Array.isArray(content)) {
+  if (Array.isArray(content) && (role !== 'tool' || areParts(content))) {
     const parts = readParts(content, field, size, unpricedOf(role, isOld))
-    return role === 'assistant' && parts.length === 0 ? null : parts
+    // Providers refuse an empty list.
+    if (parts.length > 0) return parts
+    return role === 'assistant' ? null : ''
   }
   // Tools answer with anything, and with nothing.
   if (role === 'tool') return jsonAsText(content ?? '', size)

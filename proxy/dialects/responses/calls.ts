@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { customArguments } from '../shared/customTools.ts'
+import { areParts } from '../shared/text.ts'
 
 /** A call of a history as a chat has it. */
 export interface CallSaid {
@@ -44,7 +45,8 @@ export function outputOf(item: JsonObject): unknown {
   if (item['type'] === 'tool_search_output') return foundTools(item['tools'])
   const { output } = item
   if (item['type'] !== 'shell_call_output' || !Array.isArray(output)) {
-    return isJsonObject(output) ? textOf(output['content'] ?? output) : (output ?? textOf(item['status']))
+    if (Array.isArray(output) && areParts(output)) return output
+    return textOf(isJsonObject(output) ? (output['content'] ?? output) : (output ?? item['status']))
   }
   return output.filter(isJsonObject).map(textOfCommand).join('\n')
 }

@@ -48,7 +48,8 @@ export function readInput(body: JsonObject, limits: DialectLimits): Input {
   const before = messages.length
   if (typeof input === 'string') messages.push({ role: 'user', content: readText(input, 'input', size) })
   else reader.addAll(input)
-  if (messages.length === before) throw invalidRequest('input must hold a message or a function_call_output.', 'input')
+  if (messages.length === before && !reader.hasJoined)
+    throw invalidRequest('input must hold a message or a function_call_output.', 'input')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'input' })
   size.messages = messages.length
   return { messages: pairedResults(messages, size), size, thoughts: reader.thoughts, tools: reader.tools }
@@ -61,6 +62,8 @@ class InputReader {
   readonly size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
   readonly tools: unknown[] = []
   readonly thoughts = new Map<JsonObject, PlacedThought[]>()
+  /** Whether an instruction of the input has become a part of those before it. */
+  hasJoined = false
   /** Thinking whose message has not come yet. */
   private pending: BlockThought[] = []
   /** The words of that thinking. */
@@ -133,6 +136,7 @@ class InputReader {
     if (first?.['role'] !== 'system' || others.length > 0 || typeof chat !== 'string') return false
     if (typeof first['content'] !== 'string') return false
     first['content'] += SYSTEM_JOINT + chat
+    this.hasJoined = true
     this.size.textBytes += SYSTEM_JOINT.length
     return true
   }

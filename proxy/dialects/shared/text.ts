@@ -20,6 +20,11 @@ export function jsonAsText(value: unknown, size: PromptSize): string {
   return text
 }
 
+/** Whether a list is one of parts; tools also answer with lists of anything else. */
+export function areParts(list: readonly unknown[]): boolean {
+  return list.every((part) => isJsonObject(part) && typeof part['type'] === 'string')
+}
+
 /** A text, or the texts in an array of blocks; '' for anything else. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content
