@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { currentSchema } from './currentSchema.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
 const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
@@ -7,7 +8,7 @@ const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/
 
 /**
  * The parameters of a tool as the Messages format takes them: an object by name, without a union or a reference at the top,
- * whose members become its own. Members that only some of a union require are not required.
+ * whose members become its own, in the words of the newest draft. Members that only some of a union require are not required.
  */
 export function inputSchema(parameters: unknown): JsonObject {
   if (!isJsonObject(parameters)) return ANY_INPUT
@@ -16,7 +17,7 @@ export function inputSchema(parameters: unknown): JsonObject {
   const own: JsonObject = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
   // Packages for Go write lists and maps without a member as null.
   for (const name of ['properties', 'required']) if (own[name] === null) delete own[name]
-  return isComposed(own) ? withoutUnions(own) : own
+  return currentSchema(isComposed(own) ? withoutUnions(own) : own)
 }
 
 /** Whether a schema says what an object is by a union or a reference. */

@@ -50,6 +50,26 @@ const ROWS: readonly (readonly [title: string, sent: unknown, taken: JsonObject]
   ['a reference to nothing', { $ref: '#/$defs/a' }, object({})],
   ['a choice of nothing', { anyOf: [] }, object({})],
   ['a choice that is no list', { anyOf: 'x', properties: { a: text } }, object({ a: text })],
+  [
+    'a list by its places, in an older draft',
+    object({ a: { type: 'array', items: [number, { ...number, minimum: 1, exclusiveMinimum: true }] } }),
+    object({ a: { type: 'array', prefixItems: [number, { ...number, exclusiveMinimum: 1 }], items: {} } }),
+  ],
+  [
+    'a list by its places and nothing more, in a union and a definition',
+    object({ a: { anyOf: [{ items: [text], additionalItems: false }] }, b: { not: { items: [] } } }),
+    object({ a: { anyOf: [{ prefixItems: [text], items: false }] }, b: { not: { items: {} } } }),
+  ],
+  [
+    'limits that are said to be exclusive or not, in an older draft',
+    object({ a: { maximum: 2, exclusiveMaximum: false }, b: { exclusiveMinimum: true }, c: { exclusiveMinimum: 3 } }),
+    object({ a: { maximum: 2 }, b: {}, c: { exclusiveMinimum: 3 } }),
+  ],
+  [
+    'values and members that only look so',
+    object({ items: text, a: { enum: [{ items: [1], exclusiveMinimum: true }], default: { items: [1] } } }),
+    object({ items: text, a: { enum: [{ items: [1], exclusiveMinimum: true }], default: { items: [1] } } }),
+  ],
   ['a union below the top', object({ a: { anyOf: [text, number] } }), object({ a: { anyOf: [text, number] } })],
 ]
 
