@@ -88,6 +88,14 @@ test('one sequence as a text is sent as it came', async () => {
   assert.deepEqual([provider.last.body['stop'], reply.headers.get('x-dropped-parameters')], ['END', null])
 })
 
+test('an empty list, which OpenAI refuses, is left out', async () => {
+  for (const format of ['chat', 'completions'] as const) {
+    const reply = await FORMATS[format]({ model: 'test/usual', max_tokens: 50 }, [])
+    assert.equal(reply.status, 200)
+    assert.deepEqual(['stop' in provider.last.body, reply.headers.get('x-dropped-parameters')], [false, null])
+  }
+})
+
 test('a large request, and a stream, are treated as others', async () => {
   const stop = ['a', 'b', 'c', 'd', 'e']
   const long = [{ role: 'user', content: 'long text '.repeat(40_000) }]

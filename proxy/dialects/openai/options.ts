@@ -44,7 +44,7 @@ export const CHAT_OPTIONS: ReadonlyMap<string, OptionCheck> = new Map<string, Op
 export const TEXT_OPTIONS: ReadonlyMap<string, OptionCheck> = new Map([...SAMPLING, ['logprobs', checkNumber]])
 
 /**
- * Takes over the options of a body; one that is null counts as absent.
+ * Takes over the options of a body; one that is null or an empty list counts as absent.
  * @throws GatewayError 400 with the option at fault
  */
 export function addOptions(
@@ -56,10 +56,15 @@ export function addOptions(
 ): void {
   for (const name in body) {
     const check = options.get(name)
-    if (check === undefined || !isGiven(body[name])) continue
+    if (check === undefined || !isGiven(body[name]) || isEmptyList(body[name])) continue
     check(body, name, size, limits)
     forward[name] = body[name]
   }
+}
+
+/** OpenAI refuses an empty list of stop sequences, and clients in PHP write empty objects so. */
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 /** Adds the text of a short option to a size, because a provider might add it to the prompt. */
