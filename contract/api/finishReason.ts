@@ -14,7 +14,11 @@ const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
     'max_output_tokens',
     'max_new_tokens',
     'max_length',
+    'max_output',
     'model_length',
+    'token_limit',
+    'time_limit',
+    'error_limit',
     'model_context_window_exceeded',
     'context_length_exceeded',
   ],
@@ -30,13 +34,25 @@ const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
     'spii',
     'sensitive',
     'image_safety',
+    'image_prohibited_content',
+    'image_recitation',
+    'language',
+    'model_armor',
+    'guardrail_intervened',
+    'error_toxic',
   ],
   error: [
     'error',
     'failed',
     'malformed_function_call',
     'malformed_tool_call',
+    'malformed_response',
+    'malformed_model_output',
+    'malformed_tool_use',
+    'function_call_filter',
     'unexpected_tool_call',
+    'too_many_tool_calls',
+    'missing_thought_signature',
     'network_error',
     'server_error',
     'internal_error',
@@ -46,6 +62,8 @@ const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
     'cancelled',
     'canceled',
     'interrupted',
+    'timeout',
+    'user_cancel',
   ],
 }
 const REASONS: ReadonlyMap<string, GivenReason> = new Map(
@@ -60,7 +78,8 @@ const REASONS: ReadonlyMap<string, GivenReason> = new Map(
 export function givenReason(value: unknown): GivenReason | null {
   if (isJsonObject(value)) return givenReason(value['type'] ?? null)
   if (typeof value !== 'string') return null
-  const word = value.trim().toLowerCase().replaceAll(/[- ]/g, '_')
+  // The text behind a colon says more, as in Gemini's `content_filter: PROHIBITED_CONTENT`.
+  const word = value.replace(/:.*/s, '').trim().toLowerCase().replaceAll(/[- ]/g, '_')
   return word === '' ? null : (REASONS.get(word) ?? 'stop')
 }
 

@@ -49,9 +49,9 @@ export function readProviderError(body: string): ProviderError {
   return providerErrorOf(readJsonPrefix(body, DEPTH_MAX))
 }
 
-/** The error of a provider behind a gateway that quotes it, as OpenRouter does. */
+/** The error of a provider behind a gateway that quotes it, as OpenRouter does, as text or parsed. */
 function rawError(raw: unknown): ProviderError {
-  return typeof raw === 'string' && raw.startsWith('{') ? providerErrorOf(readJsonPrefix(raw, DEPTH_MAX)) : NOTHING
+  return typeof raw === 'string' ? readProviderError(raw) : providerErrorOf(raw)
 }
 
 /** Whether an error is about an account, which is that of the gateway that quotes it. */
@@ -62,6 +62,7 @@ function isOfAccount({ message, names = [] }: ProviderError): boolean {
 /** The same for a body, or a part of one, that is parsed already. */
 export function providerErrorOf(value: unknown): ProviderError {
   if (Array.isArray(value)) return providerErrorOf(value[0])
+  if (typeof value === 'string') return { message: value, code: '', names: namesOf({}, [value]) }
   if (!isJsonObject(value)) return NOTHING
   const error = value['error'] ?? firstOf(value['errors']) ?? value
   if (typeof error === 'string') return { message: error, code: '', names: namesOf(value, [error]) }
@@ -113,9 +114,9 @@ function text(value: unknown): string {
 
 function detailText(detail: unknown): string {
   if (typeof detail === 'string') return detail
-  if (isJsonObject(detail)) return text(detail['message']) || text(detail['msg']) || text(detail['detail'])
-  if (!Array.isArray(detail)) return ''
-  return detail.map((item: unknown) => (isJsonObject(item) ? text(item['msg']) : '')).join('; ')
+  if (Array.isArray(detail)) return detail.map(detailText).join('; ')
+  if (!isJsonObject(detail)) return ''
+  return text(detail['message']) || text(detail['msg']) || text(detail['error']) || detailText(detail['detail'])
 }
 
 /** The status that an answer should have had, of an error that came with status 200; 502 where it says nothing of it. */

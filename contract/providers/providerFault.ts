@@ -79,6 +79,7 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     '1112',
     '1113',
     '1121',
+    '1309',
     'base_resp_1004',
     'base_resp_1008',
     'base_resp_2049',
@@ -88,6 +89,8 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'context_window_exceeded',
     'model_context_window_exceeded',
     'exceed_context_size_error',
+    'model_max_prompt_tokens_exceeded',
+    'tokens_limit_reached',
     '1261',
   ],
   request: [
@@ -99,6 +102,7 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     '1301',
     'base_resp_1026',
     'base_resp_1027',
+    'base_resp_1042',
     'base_resp_2013',
   ],
   rate: [
@@ -112,7 +116,10 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     '1303',
     '1305',
     'base_resp_1002',
+    'base_resp_1039',
     'base_resp_1041',
+    'base_resp_2045',
+    'base_resp_2056',
   ],
   route: [
     'model_not_found',
@@ -124,7 +131,7 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'not_found_error',
     '1211',
   ],
-  timeout: ['timeout_error', 'deadline_exceeded'],
+  timeout: ['timeout_error', 'deadline_exceeded', 'base_resp_1001'],
   provider: [
     'internal_error',
     'internal_server_error',
@@ -135,6 +142,10 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'service_unavailable',
     'service_unavailable_error',
     'unavailable',
+    // The model wrote what the provider cannot read, as Groq says it with the status of a bad request.
+    'tool_use_failed',
+    'json_validate_failed',
+    'output_parse_failed',
   ],
 }
 const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
@@ -147,9 +158,15 @@ const CONTEXT: readonly RegExp[] = [
   /context_length_exceeded|context window|too many tokens(?!,? (?:please wait|per))/i,
   /(?:prompt|input) is too long|prompt exceeds max length/i,
   /exceeded model token limit|range of input length should be/i,
-  /exceeds? (?:the available )?context/i,
+  /exceeds? (?:the )?(?:available )?context/i,
+  /context length (?:is|of) only \d/i,
+  /greater than the context length/i,
+  /`?inputs`? must have less than \d+ tokens/i,
+  /input length \(\d+ tokens\) exceeds/i,
+  /number of input tokens[^.]{0,20} has exceeded/i,
+  /\binput (?:\(\d+ tokens\) )?is too large to process/i,
   /longer than the (?:model's context length|maximum model length)/i,
-  /input token count[^.]{0,40} exceeds the maximum number of tokens/i,
+  /(?:input|prompt) token count[^.]{0,40} exceeds the (?:maximum number of tokens|limit)/i,
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
 
@@ -202,7 +219,9 @@ const ACCOUNT: readonly RegExp[] = [
 
 /** Words in which providers say that they do not serve a model, or not to this account. */
 const ROUTE: readonly RegExp[] = [
-  /^model not found\b/i,
+  /^model (?:(?:does )?not exist|not found)\b/i,
+  /^operation not allowed\b/i,
+  /\bwith on-demand throughput\b/i,
   /\bmodel identifier is invalid\b/i,
   /\bmodel\b[^.]{0,60}\bdecommissioned\b/i,
   /\borganization must be verified\b/i,
@@ -238,7 +257,8 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
     const name = names.find((one) => OWNER_OF.get(one) === owner)
     if (name !== undefined && !isQuotaForNow(name, error)) return { owner, name, certain: true }
   }
-  if (CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
+  // The tokens that are too many for a rate are those of a minute or a day.
+  if (status !== TOO_MANY && CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
     return { owner: 'context', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
@@ -262,6 +282,7 @@ export function sentenceOf(message: string): string {
   return message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
 }
 
+const TOO_MANY = 429
 /** Misdirected, a failed dependency, too early, no capacity, as Groq says it, and a request that the provider cancelled. */
 const NOT_OF_REQUESTS: ReadonlySet<number> = new Set([421, 424, 425, 498, 499])
 
@@ -270,7 +291,7 @@ export function ownerOfStatus(status: number): FaultOwner {
   if (status === 401 || status === 402 || status === 403) return 'account'
   if (status === 404 || status === 405 || status === 410) return 'route'
   if (status === 408 || status === 504) return 'timeout'
-  if (status === 429) return 'rate'
+  if (status === TOO_MANY) return 'rate'
   return status >= 400 && status < 500 && !NOT_OF_REQUESTS.has(status) ? 'request' : 'provider'
 }
 

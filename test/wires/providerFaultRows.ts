@@ -14,6 +14,16 @@ export const FAULT_ROWS: readonly Row[] = [
     code: 'rate_limited',
   },
   {
+    name: 'tokens by the minute, with names of its own',
+    status: 429,
+    body: {
+      message: 'Tokens per minute limit exceeded - too many tokens processed.',
+      type: 'too_many_tokens_error',
+      code: 'token_quota_exceeded',
+    },
+    code: 'rate_limited',
+  },
+  {
     name: 'tokens by the day',
     status: 429,
     body: { message: 'Too many tokens per day, please wait before trying again.' },
@@ -93,6 +103,7 @@ export const FAULT_ROWS: readonly Row[] = [
     ...OURS,
   },
   { name: 'a budget that is spent', status: 400, body: openai('SECRET', { type: 'budget_exceeded' }), ...OURS },
+  { name: 'a plan that has expired', status: 429, body: { error: { code: '1309', message: 'SECRET' } }, ...OURS },
   { name: 'no money at Zhipu', status: 429, body: { error: { code: '1113', message: '余额不足 SECRET' } }, ...OURS },
   {
     name: 'no money at MiniMax',
@@ -118,6 +129,12 @@ export const FAULT_ROWS: readonly Row[] = [
         openai('Your organization must be verified to stream this model. SECRET'),
       ],
       ['a country that is not served', [{ error: { code: 400, message: 'User location is not supported SECRET' } }]],
+      ['a model that DeepSeek does not have', openai('Model Not Exist', { code: 'invalid_request_error' })],
+      ['a model that SiliconFlow does not have', { code: 20012, message: 'Model does not exist. SECRET', data: null }],
+      ['a model of Bedrock without a profile', { message: "Model SECRET with on-demand throughput isn't supported." }],
+      ['an account of Bedrock that may not ask', { message: 'Operation not allowed' }],
+      ['a call that Groq cannot read', openai('Failed to call a function. SECRET', { code: 'tool_use_failed' })],
+      ['JSON that Groq cannot read', openai('Failed to generate JSON. SECRET', { code: 'json_validate_failed' })],
       ['a function out of order', { detail: 'Function SECRET: DEGRADED function cannot be invoked' }],
     ] as const
   ).map(([name, body]): Row => ({ name, status: 400, body, code: 'upstream_unavailable' })),
@@ -175,6 +192,24 @@ export const FAULT_ROWS: readonly Row[] = [
     ...THEIRS,
   },
   {
+    name: 'a refusal at MiniMax',
+    status: 200,
+    body: { base_resp: { status_code: 1042, status_msg: 'no x' } },
+    shown: /no x/,
+    ...THEIRS,
+  },
+  ...(
+    [
+      ['Mistral', { object: 'error', message: { detail: [{ loc: ['body', 'y'], msg: 'no x' }] } }],
+      ['DeepInfra', { detail: { error: 'no x' } }],
+      ['OpenRouter', { error: { message: 'Provider returned error', code: 400, metadata: { raw: 'no x' } } }],
+      [
+        'OpenRouter, in an array',
+        { error: { message: 'Provider returned error', metadata: { raw: '[{"error":{"message":"no x"}}]' } } },
+      ],
+    ] as const
+  ).map(([name, body]): Row => ({ name: `a refusal at ${name}`, status: 422, body, shown: /no x/, ...THEIRS })),
+  {
     name: 'an array of one error at 200',
     status: 200,
     body: [{ error: { code: 400, message: 'no x' } }],
@@ -195,6 +230,19 @@ export const FAULT_ROWS: readonly Row[] = [
       ['DashScope', openai('Range of input length should be [1, 129024]')],
       ['Moonshot', openai('Your request exceeded model token limit: 131072')],
       ['vLLM', openai('The prompt is longer than the maximum model length of 4096')],
+      ['a newer vLLM', openai("You passed 5000 input tokens. However, the model's context length is only 4096 tokens")],
+      ['SGLang', openai('Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens).')],
+      ['TGI', { error: 'Input validation error: `inputs` must have less than 4096 tokens. Given: 5000' }],
+      ['Ollama', { error: { message: 'the input length exceeds the context length', type: 'api_error' } }],
+      ['LM Studio', { error: 'The model is loaded with context length of only 4096 tokens, which is not enough.' }],
+      ['LM Studio, in words', { error: 'The number of tokens to keep is greater than the context length.' }],
+      ['SiliconFlow', { code: 20015, message: 'number of input tokens (9) has exceeded max_prompt_tokens (8) limit.' }],
+      ['Copilot', openai('prompt token count of 9 exceeds the limit of 8')],
+      [
+        'GitHub',
+        { error: { code: 'tokens_limit_reached', message: 'Request body too large. Max size: 8000 tokens.' } },
+      ],
+      ['OpenRouter, as a sentence', { error: { message: 'x', metadata: { raw: 'Input is too long for the model.' } } }],
       [
         'OpenRouter',
         {
@@ -215,4 +263,11 @@ export const FAULT_ROWS: readonly Row[] = [
       isFinal: true,
     }),
   ),
+  {
+    name: 'a full context, as a sentence at 200',
+    status: 200,
+    body: { error: 'the input length exceeds the context length' },
+    code: 'context_length_exceeded',
+    isFinal: true,
+  },
 ]

@@ -25,6 +25,10 @@ const WORDS: [string, string][] = [
   ['refusal', 'content_filter'],
   ['content-filter', 'content_filter'],
   ['max_new_tokens', 'length'],
+  ['max_output', 'length'],
+  ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
+  ['IMAGE_PROHIBITED_CONTENT', 'content_filter'],
+  ['guardrail_intervened', 'content_filter'],
 ]
 const worded = WORDS.map(
   ([word, finish]): Wire => ({
@@ -56,7 +60,17 @@ const uncalled = ['tool_calls', 'tool_use', 'function_call'].map(
 )
 
 /** Words for a failure: what came is billed, and the client is told that it is not all. */
-const FAILURES = ['error', 'ERROR', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call', 'abort', 'cancelled']
+const FAILURES = [
+  'error',
+  'ERROR',
+  'MALFORMED_FUNCTION_CALL',
+  'malformed_function_call',
+  'function_call_filter: MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'malformed_tool_use',
+  'abort',
+  'cancelled',
+]
 const failed = [...FAILURES, 'insufficient_system_resource', { type: 'abort', message: 'Aborted' }].map(
   (word): Wire => ({
     name: `the reason ${JSON.stringify(word)}`,

@@ -18,7 +18,7 @@ const MOST = [
 ]
 const PROMPT = [
   /(\d+) (?:tokens )?in the messages/i,
-  /(?:has|contains|resulted in|at least|input of) (\d+) (?:input |prompt )?tokens/i,
+  /(?:has|contains|resulted in|at least|input of|passed) (\d+) (?:input |prompt )?tokens/i,
   /\((\d+) tokens\) exceeds/i,
   /(?:requested|have|token count) \(?(\d+)/i,
 ]
