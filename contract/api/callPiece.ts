@@ -24,6 +24,11 @@ export function callPieces(message: JsonObject): CallPiece[] {
   return isJsonObject(single) ? [readPiece(single)] : []
 }
 
+/** Whether a call, or what would begin one, is none: some providers fill up the list with them. */
+export function saysNothing({ id, name, arguments: text }: CallPiece): boolean {
+  return id === '' && name === '' && text === ''
+}
+
 /** The id of a call that the provider gave none, the same however the answer is read. */
 export function madeCallId(requestId: string, number: number): string {
   return `call_${requestId.slice(requestId.indexOf('_') + 1)}_${number}`

@@ -70,6 +70,9 @@ const REASONS: ReadonlyMap<string, GivenReason> = new Map(
   (Object.keys(WORDS) as GivenReason[]).flatMap((reason) => WORDS[reason].map((word) => [word, reason] as const)),
 )
 
+/** Words that are written where there is no reason yet. */
+export const NO_REASONS: readonly string[] = ['null', 'NULL', 'None', 'none']
+
 /**
  * The reason that a provider of the OpenAI dialect gives, in any case, or as the type of an object; a word that is not known
  * counts as a good end.
@@ -77,7 +80,7 @@ const REASONS: ReadonlyMap<string, GivenReason> = new Map(
  */
 export function givenReason(value: unknown): GivenReason | null {
   if (isJsonObject(value)) return givenReason(value['type'] ?? null)
-  if (typeof value !== 'string') return null
+  if (typeof value !== 'string' || NO_REASONS.includes(value)) return null
   // The text behind a colon says more, as in Gemini's `content_filter: PROHIBITED_CONTENT`.
   const word = value.replace(/:.*/s, '').trim().toLowerCase().replaceAll(/[- ]/g, '_')
   return word === '' ? null : (REASONS.get(word) ?? 'stop')

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { statedNumber } from '../std/statedNumber.ts'
-import { type CallPiece, callPieces, madeCallId } from './callPiece.ts'
+import { type CallPiece, callPieces, madeCallId, saysNothing } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
@@ -79,8 +79,11 @@ function repairMessage(message: JsonObject, requestId: string): boolean {
     message['tool_calls'] = given
     if (!given.every(isFunction)) return true
   }
-  const calls = callPieces(message)
-  if (calls.length === 0) return true
+  const calls = callPieces(message).filter((call) => !saysNothing(call))
+  if (calls.length === 0) {
+    if (Array.isArray(message['tool_calls'])) message['tool_calls'] = []
+    return true
+  }
   delete message['function_call']
   const ids = new Set<string>()
   message['tool_calls'] = calls.map((call, number) => callOf(call, freshId(call, number, ids, requestId)))

@@ -87,6 +87,18 @@ const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL', 'abort'].map(
 )
 
 const empty = (delta: object) => chunk(delta, '')
+const nullAsWord = ['null', 'None'].flatMap((word): Wire[] => [
+  {
+    name: `the word ${word} in place of a reason`,
+    stream: chunk({ role: 'assistant', content: 'It is ' }, word) + chunk({ content: '4.' }, word) + ending('length'),
+    want: { ...answer, finish: 'length' },
+  },
+  {
+    name: `the word ${word} in place of a reason, and the end`,
+    stream: ROLE + chunk({ content: 'It is ' }, word) + chunk({ content: '4.' }, word),
+    want: { status: 'partial', tokens: 'estimated' },
+  },
+])
 const TWICE = ['It is four, as I said before. ', 'It is four, as I said before. ']
 const stopping = (delta: object) => chunk(delta) + chunk({}, 'stop')
 const OTHERS: Wire[] = [
@@ -241,4 +253,4 @@ const OTHERS: Wire[] = [
   },
 ]
 
-wireTable([...worded, ...called, ...uncalled, ...failed, ...failedWhole, ...OTHERS])
+wireTable([...worded, ...called, ...uncalled, ...failed, ...failedWhole, ...nullAsWord, ...OTHERS])

@@ -1,4 +1,4 @@
-import { type CallPiece, madeCallId } from '../../../contract/api/callPiece.ts'
+import { type CallPiece, madeCallId, saysNothing } from '../../../contract/api/callPiece.ts'
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { parseBytes } from '../../sse/sseText.ts'
@@ -275,10 +275,6 @@ function hasHead(call: Call): boolean {
 /** Ready when the message has ended. */
 function hasName(call: Call): boolean {
   return call.name !== ''
-}
-
-function saysNothing({ index, id, name, arguments: text }: CallPiece): boolean {
-  return index === null && id === '' && name === '' && text === ''
 }
 
 /** Whether a piece that gives no other index and no other id begins its own call all the same. */

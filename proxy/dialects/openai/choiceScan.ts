@@ -1,7 +1,7 @@
 import { givenReason } from '../../../contract/api/finishReason.ts'
 import { isAnyName, isName } from '../../json/jsonScan.ts'
 import { parseBytes } from '../../sse/sseText.ts'
-import { NAMES, ODD_NAMES, TEXT_REASONS } from './chunkNames.ts'
+import { NAMES, NO_REASON_NAMES, ODD_NAMES, TEXT_REASONS } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACE = 123
@@ -115,7 +115,7 @@ export class ChoiceScan {
     const first = bytes[start] as number
     if (isName(bytes, nameStart, nameEnd, NAMES.finishReason)) {
       if (first === LETTER_N) return
-      if (first !== QUOTE || end - start === 2) {
+      if (first !== QUOTE || end - start === 2 || isAnyName(bytes, start, end - 1, NO_REASON_NAMES)) {
         this.isOdd = true
         return
       }

@@ -1,3 +1,4 @@
+import { NO_REASONS } from '../../../contract/api/finishReason.ts'
 import { REASONING_NAMES, TEXT_NAMES } from '../../../contract/api/saidText.ts'
 
 /** The names of the members that scans of chunks and answers look for, as bytes. */
@@ -32,6 +33,8 @@ export const NAMES = {
 }
 /** The reasons why a message without calls ends, and a text, in the words of the format. */
 export const TEXT_REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
+/** The words in place of a reason where there is none. */
+export const NO_REASON_NAMES = NO_REASONS.map((word) => Buffer.from(word))
 /** The members of a tool call with output of the model. */
 export const CALL_OUTPUT = ['name', 'arguments', 'input', 'parameters'].map((name) => Buffer.from(name))
 /** The members of a function with its arguments under a name that clients of chat completions do not look for. */
