@@ -163,6 +163,7 @@ const CONTEXT: readonly RegExp[] = [
   /greater than the context length/i,
   /`?inputs`? must have less than \d+ tokens/i,
   /input length \(\d+ tokens\) exceeds/i,
+  /tokens in request more than max tokens allowed/i,
   /number of input tokens[^.]{0,20} has exceeded/i,
   /\binput (?:\(\d+ tokens\) )?is too large to process/i,
   /longer than the (?:model's context length|maximum model length)/i,

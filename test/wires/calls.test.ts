@@ -277,24 +277,6 @@ const STREAMS: Wire[] = [
     stream: callStream([[call({ index: 0, id: 'call_a', arguments: OSLO })]]),
     want: { status: 'refused' },
   },
-  ...(
-    [
-      ['behind a call', [fullCall(0, 'call_a', OSLO)], call({ index: 1, id: '', name: '', arguments: '' })],
-      ['behind a call, with null', [fullCall(0, 'call_a', OSLO)], call({ index: 1, name: null, arguments: '' })],
-      ['before a call', [call({ index: 0, id: '', name: '', arguments: '' })], fullCall(0, 'call_a', OSLO)],
-    ] as const
-  ).map(
-    ([name, first, second]): Wire => ({
-      name: `a call that says nothing, ${name}`,
-      stream: callStream([[...first], [second]]),
-      want: { calls: one },
-    }),
-  ),
-  {
-    name: 'a call that says nothing beside text',
-    stream: streamOf([{ content: 'It is 4.', tool_calls: [call({ index: 0, id: '', name: '', arguments: '' })] }]),
-    want: { text: 'It is 4.' },
-  },
   {
     name: 'a call without a name behind text',
     stream: streamOf(

@@ -28,22 +28,12 @@ const WHOLE: Wire[] = (
       [oslo],
     ],
     ['no content', { role: 'assistant', tool_calls: [fullCall(0, 'call_a', OSLO)] }, one],
-    [
-      'and one that says nothing',
-      message([fullCall(0, 'call_a', OSLO), call({ id: '', name: '', arguments: '' })]),
-      one,
-    ],
     ['no role', { content: null, tool_calls: [fullCall(0, 'call_a', OSLO)] }, one],
   ] as [string, unknown, Wire['want']['calls']][]
 ).map(([name, said, calls]) => ({ name, whole: wholeOf(said, 'tool_calls'), want: { calls: calls ?? [] } }))
 
 wireTable([
   ...WHOLE,
-  {
-    name: 'only one that says nothing',
-    whole: wholeOf(message([call({ id: '', name: '', arguments: '' })], 'It is 4.'), 'stop'),
-    want: { text: 'It is 4.' },
-  },
   {
     name: 'no call has a name',
     whole: wholeOf(message([{ id: 'call_a', function: { arguments: OSLO } }]), 'tool_calls'),

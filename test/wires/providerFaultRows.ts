@@ -237,6 +237,7 @@ export const FAULT_ROWS: readonly Row[] = [
       ['LM Studio', { error: 'The model is loaded with context length of only 4096 tokens, which is not enough.' }],
       ['LM Studio, in words', { error: 'The number of tokens to keep is greater than the context length.' }],
       ['SiliconFlow', { code: 20015, message: 'number of input tokens (9) has exceeded max_prompt_tokens (8) limit.' }],
+      ['others', openai('tokens in request more than max tokens allowed')],
       ['Copilot', openai('prompt token count of 9 exceeds the limit of 8')],
       [
         'GitHub',

@@ -32,7 +32,7 @@ export function parseAnthropicAnswer(
   const reason = statedStop(answer['stop_reason'], calls)
   if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
   if (reason === null && blocks.length === 0) return { rejected: refusalOfError(null) }
-  return { answer: { ...answer, content: blocks, stop_reason: reason ?? unstatedStop(calls) } }
+  return { answer: { stop_sequence: null, ...answer, content: blocks, stop_reason: reason ?? unstatedStop(calls) } }
 }
 
 /** Reads a Messages answer into a message for a client that speaks another format. */

@@ -95,9 +95,9 @@ export class EventRepair {
     if (this.hasStart) return []
     this.hasStart = true
     const message = objectOf(event['message'])
-    const isSound =
-      Array.isArray(message['content']) && message['content'].length === 0 && isJsonObject(message['usage'])
-    return isSound ? null : [startOf(message)]
+    const { content, usage } = message
+    const isSound = Array.isArray(content) && content.length === 0 && isJsonObject(usage)
+    return isSound && hasSequence(message) ? null : [startOf(message)]
   }
 
   private begin(event: JsonObject, block: JsonObject): readonly JsonObject[] | null {
@@ -154,9 +154,9 @@ export class EventRepair {
     if (reason !== null) this.hasReason = true
     const { usage } = event
     if (isJsonObject(usage)) this.counts = usage
-    const isSame = closed.length === 0 && (given ?? null) === reason && isJsonObject(usage) && delta === event['delta']
-    if (isSame) return null
-    const stated = { ...event, delta: { ...delta, stop_reason: reason } }
+    const isStated = isJsonObject(usage) && hasSequence(delta) && delta === event['delta']
+    if (isStated && closed.length === 0 && (given ?? null) === reason) return null
+    const stated = { ...event, delta: { stop_sequence: null, ...delta, stop_reason: reason } }
     return [...closed, { ...stated, usage: isJsonObject(usage) ? usage : (this.counts ?? { output_tokens: 0 }) }]
   }
 
@@ -177,6 +177,11 @@ export class EventRepair {
   private closeAll(): JsonObject[] {
     return [...this.open.keys()].flatMap((given) => this.close(given))
   }
+}
+
+/** Typed clients demand the member, also where no stop sequence was met. */
+function hasSequence(value: JsonObject): boolean {
+  return value['stop_sequence'] !== undefined
 }
 
 /** The usage that an event of the format reports, wherever it does; undefined for none. */

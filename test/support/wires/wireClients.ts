@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Receipt } from '../clients/chatClient.ts'
@@ -105,6 +106,8 @@ const FINISH: Readonly<Record<string, string>> = {
 async function askMessages(client: Anthropic, model: string, prompt: string, isStream: boolean): Promise<Got> {
   const body = { model, max_tokens: 1_000, messages: [{ role: 'user' as const, content: prompt }] }
   const message = isStream ? await client.messages.stream(body).finalMessage() : await client.messages.create(body)
+  // Typed clients demand the member.
+  assert.notEqual(message.stop_sequence, undefined)
   const got: Got = {
     text: '',
     reasoning: '',

@@ -25,6 +25,7 @@ interface Faults {
   readonly typesDeltas: boolean
   readonly reason: unknown
   readonly hasUsage: boolean
+  readonly hasSequence: boolean
 }
 
 const NO_FAULTS: Faults = {
@@ -37,6 +38,7 @@ const NO_FAULTS: Faults = {
   typesDeltas: true,
   reason: 'end_turn',
   hasUsage: true,
+  hasSequence: true,
 }
 const USAGE = { input_tokens: 3, output_tokens: 2 }
 const INPUT = { city: 'Oslo', deep: [{ a: 1 }] }
@@ -61,17 +63,19 @@ const faults: fc.Arbitrary<Faults> = fc.record({
   typesDeltas: fc.boolean(),
   reason: fc.constantFrom('end_turn', 'stop', 'tool_use', 'tool_calls', '', null),
   hasUsage: fc.boolean(),
+  hasSequence: fc.boolean(),
 })
 
 function written(message: readonly Block[], how: Faults): JsonObject[] {
   const events: JsonObject[] = []
-  const start = { type: 'message_start', message: { id: 'm', content: [], usage: USAGE } }
+  const sequence = how.hasSequence ? { stop_sequence: null } : {}
+  const start = { type: 'message_start', message: { id: 'm', content: [], usage: USAGE, ...sequence } }
   if (how.start === 'bare') events.push({ type: 'message_start', message: {} })
   else if (how.start !== 'none') events.push(start)
   if (how.start === 'twice') events.push(start)
   for (const [place, block] of message.entries()) events.push(...blockEvents(block, place, message, how))
   const usage = how.hasUsage ? { usage: USAGE } : {}
-  events.push({ type: 'message_delta', delta: { stop_reason: how.reason }, ...usage })
+  events.push({ type: 'message_delta', delta: { stop_reason: how.reason, ...sequence }, ...usage })
   return events
 }
 
@@ -106,7 +110,7 @@ function readStrictly(events: readonly JsonObject[]): { blocks: JsonObject[]; re
   const start = present(first)['message'] as JsonObject
   assert.equal(present(first)['type'], 'message_start')
   assert.deepEqual(start['content'], [])
-  assert.ok(start['usage'] !== undefined)
+  assert.ok(start['usage'] !== undefined && start['stop_sequence'] === null)
   const read: JsonObject[] = []
   const open = new Set<unknown>()
   let reason: unknown = null
@@ -121,7 +125,7 @@ function readStrictly(events: readonly JsonObject[]): { blocks: JsonObject[]; re
       open.add(index)
     } else if (type === 'message_delta') {
       assert.equal(open.size, 0)
-      assert.ok(event['usage'] !== undefined)
+      assert.ok(event['usage'] !== undefined && (delta as JsonObject)['stop_sequence'] === null)
       reason = (delta as JsonObject)['stop_reason']
     } else {
       assert.ok(open.has(index))

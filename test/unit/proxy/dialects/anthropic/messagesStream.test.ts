@@ -87,8 +87,15 @@ const messageStart = shuffled(
       type: fc.constant('message_start'),
       message: shuffled(
         fc.record(
-          { id: leaf, model: leaf, usage: usages, content: fc.constant([]), x: extra },
-          { requiredKeys: ['content', 'usage'] },
+          {
+            id: leaf,
+            model: leaf,
+            usage: usages,
+            content: fc.constant([]),
+            stop_sequence: fc.constant(null),
+            x: extra,
+          },
+          { requiredKeys: ['content', 'usage', 'stop_sequence'] },
         ),
       ),
       x: extra,
@@ -133,7 +140,11 @@ const blockAt = (index: number) =>
 const ended = shuffled(
   fc.record({
     type: fc.constant('message_delta'),
-    delta: fc.record({ stop_reason: fc.constantFrom('end_turn', 'max_tokens', 'refusal', null), x: extra }),
+    delta: fc.record({
+      stop_reason: fc.constantFrom('end_turn', 'max_tokens', 'refusal', null),
+      stop_sequence: fc.constant(null),
+      x: extra,
+    }),
     usage: usages,
   }),
 )
