@@ -69,6 +69,8 @@ const stop = { type: 'message_stop' }
 
 const leaf = fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.constant(null), fc.boolean())
 const extra = fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), fc.dictionary(fc.string(), leaf, { maxKeys: 3 }))
+const SEQUENCE = { stop_sequence: fc.constant(null) }
+const REASONS = fc.constantFrom('end_turn', 'max_tokens', 'refusal', null)
 const usages = fc.record(
   { input_tokens: fc.nat(1000), output_tokens: fc.nat(1000), cache_read_input_tokens: fc.nat(10), x: extra },
   { requiredKeys: ['input_tokens', 'output_tokens'] },
@@ -87,14 +89,7 @@ const messageStart = shuffled(
       type: fc.constant('message_start'),
       message: shuffled(
         fc.record(
-          {
-            id: leaf,
-            model: leaf,
-            usage: usages,
-            content: fc.constant([]),
-            stop_sequence: fc.constant(null),
-            x: extra,
-          },
+          { id: leaf, model: leaf, usage: usages, content: fc.constant([]), ...SEQUENCE, x: extra },
           { requiredKeys: ['content', 'usage', 'stop_sequence'] },
         ),
       ),
@@ -140,11 +135,7 @@ const blockAt = (index: number) =>
 const ended = shuffled(
   fc.record({
     type: fc.constant('message_delta'),
-    delta: fc.record({
-      stop_reason: fc.constantFrom('end_turn', 'max_tokens', 'refusal', null),
-      stop_sequence: fc.constant(null),
-      x: extra,
-    }),
+    delta: fc.record({ ...SEQUENCE, stop_reason: REASONS, x: extra }),
     usage: usages,
   }),
 )
