@@ -91,7 +91,8 @@ test('a call without text before it is a separate message', async () => {
   assert.deepEqual((messages as unknown[])[1], {
     role: 'assistant',
     content: null,
-    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '' } }],
+    // Many servers parse them, and none refuses an empty object.
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
   })
 })
 
