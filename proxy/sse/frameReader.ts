@@ -23,8 +23,8 @@ export type EventBounds = AnswerBounds & Pick<SseLimits, 'eventBytesMax'>
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {
   /**
-   * Lets the sink take an event that it recognizes by its bytes, before its lines are parsed.
-   * @returns the end of the event, after its blank line, or -1 when it is to be parsed like any other
+   * Lets the sink take events that it recognizes by their bytes, before their lines are parsed.
+   * @returns the end of the last one, after its blank line, or -1 when the first is to be parsed like any other
    */
   onEvent?(bytes: Buffer, start: number, end: number): number
   /**

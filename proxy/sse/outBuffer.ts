@@ -47,6 +47,11 @@ export class OutBuffer {
     this.append(source, 0, source.length)
   }
 
+  /** Takes back the bytes that were appended last. */
+  takeBack(length: number): void {
+    this.used -= length
+  }
+
   appendText(text: string): void {
     if (text === '') return
     const most = this.used + text.length * UNIT_BYTES_MAX

@@ -17,8 +17,6 @@ import { HeldRepeats } from './heldRepeats.ts'
 import { OwnChunks, textChoices } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity, hasSoundHead } from './rewrite.ts'
 
-const LF = 10
-
 // Held events are copied out of it immediately.
 const scratch = new OutBuffer()
 // One scan serves all streams of the process: it is used within one turn.
@@ -101,12 +99,14 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   onEvent(bytes: Buffer, start: number, end: number): number {
-    if (this.state !== 'flowing') return -1
+    const { template } = this
+    if (this.state !== 'flowing' || this.isHolding || this.guard.isHolding) return -1
     const from = dataStart(bytes, start, end)
-    const dataEnd = from < 0 || this.isHolding ? -1 : this.template.match(bytes, from, end)
-    if (dataEnd < 0 || dataEnd + 2 > end || bytes[dataEnd] !== LF || bytes[dataEnd + 1] !== LF) return -1
-    this.writeMatched(bytes)
-    return dataEnd + 2
+    if (from < 0 || !template.begins(bytes, from, end)) return -1
+    const runEnd = template.appendRun(this.out, bytes, end, this.watch)
+    this.outputFrames += template.runChunks
+    this.outputBytes += template.runBytes
+    return runEnd
   }
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {

@@ -61,6 +61,11 @@ export class ChunkGuard {
     return repair
   }
 
+  /** The beginning of a call is kept. */
+  get isHolding(): boolean {
+    return this.held !== null
+  }
+
   /** The client does not have everything of the calls, or not the reason that they make. */
   get isPending(): boolean {
     return this.repair?.choices.calls.isPending === true || this.repair?.owesReason === true

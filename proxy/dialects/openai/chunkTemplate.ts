@@ -1,11 +1,13 @@
 import { escapeEnd } from '../../json/soundJson.ts'
 import { copyOf, OutBuffer } from '../../sse/outBuffer.ts'
 import type { ChunkScan } from './chunkScan.ts'
+import type { HeldRepeat } from './heldRepeat.ts'
 import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
 
 const QUOTE = 34
 const BACKSLASH = 92
 const SPACE = 32
+const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** Consecutive chunks that may differ from the learned template before the stream stops learning. */
 const MISSES_MAX = 8
@@ -17,24 +19,35 @@ const scratch = new OutBuffer()
  * The chunks of a stream are mostly the same bytes except for their text, and for the padding that some providers add after
  * it. A template is one of them cut open there: a chunk with the same bytes around them has the same members, so that it need
  * not be scanned again, and its bytes for the client are known except for both.
+ *
+ *     | before | text | middle | padding | tail | blank line, "data: ", before | text | ...
+ *                                        '------------- between --------------'
  */
 export class ChunkTemplate {
-  /** The inside of the text of the chunk that matched last. */
+  /** The inside of the text of the chunk that was looked at last. */
   textStart = 0
   textEnd = 0
   /** The text is that of the message, or reasoning. */
   isContent = false
   isThought = false
+  /** Of the last run. */
+  runChunks = 0
+  runBytes = 0
 
-  private before = NOTHING
-  private after = NOTHING
-  private outBefore = NOTHING
-  private outAfter = NOTHING
-  /** The bytes after the padding; empty for chunks without one. */
-  private last = NOTHING
-  private outLast = NOTHING
+  private before: Buffer = NOTHING
+  /** The bytes between text and padding; empty for chunks without a padding. */
+  private middle: Buffer = NOTHING
+  private tail: Buffer = NOTHING
+  private between: Buffer = NOTHING
+  private outBefore: Buffer = NOTHING
+  private outMiddle: Buffer = NOTHING
+  private outTail: Buffer = NOTHING
+  private outBetween: Buffer = NOTHING
   private paddingStart = 0
-  private paddingEnd = 0
+  /** The end of the padding, or of the text. */
+  private insideEnd = 0
+  /** The event that was looked at last is followed by the beginning of another such chunk. */
+  private isFollowed = false
   private misses = 0
 
   /**
@@ -47,24 +60,21 @@ export class ChunkTemplate {
     this.misses++
     this.isContent = scan.choice.texts === 1
     this.isThought = scan.choice.thoughts === 1
+    const isPadded = scan.paddingStart > scan.textEnd
+    const tailStart = isPadded ? scan.paddingEnd : scan.textEnd
     this.before = copyOf(bytes, start, scan.textStart)
-    const afterEnd = scan.paddingStart > scan.textEnd ? scan.paddingStart : end
-    this.after = copyOf(bytes, scan.textEnd, afterEnd)
-    scratch.clear()
-    scratch.appendAll(DATA)
-    appendPart(scratch, bytes, start, scan.textStart, scan, identity, dropUsage)
-    this.outBefore = scratch.copy()
-    scratch.clear()
-    appendPart(scratch, bytes, scan.textEnd, afterEnd, scan, identity, dropUsage)
-    if (afterEnd === end) scratch.appendAll(END)
-    this.outAfter = scratch.copy()
-    this.last = this.outLast = NOTHING
-    if (afterEnd === end) return
-    this.last = copyOf(bytes, scan.paddingEnd, end)
-    scratch.clear()
-    appendPart(scratch, bytes, scan.paddingEnd, end, scan, identity, dropUsage)
-    scratch.appendAll(END)
-    this.outLast = scratch.copy()
+    this.middle = isPadded ? copyOf(bytes, scan.textEnd, scan.paddingStart) : NOTHING
+    this.tail = copyOf(bytes, tailStart, end)
+    this.between = joined([this.tail, END, DATA, this.before])
+    const written = (from: number, to: number): Buffer => {
+      scratch.clear()
+      appendPart(scratch, bytes, from, to, scan, identity, dropUsage)
+      return scratch.copy()
+    }
+    this.outBefore = joined([DATA, written(start, scan.textStart)])
+    this.outMiddle = isPadded ? written(scan.textEnd, scan.paddingStart) : NOTHING
+    this.outTail = joined([written(tailStart, end), END])
+    this.outBetween = joined([this.outTail, this.outBefore])
   }
 
   /**
@@ -72,41 +82,92 @@ export class ChunkTemplate {
    * @returns where that chunk ends, or -1
    */
   match(bytes: Buffer, start: number, end: number): number {
-    const { before, after } = this
-    const textStart = start + before.length
-    if (before.length === 0 || end - textStart <= after.length) return -1
-    if (before.compare(bytes, start, textStart) !== 0) return -1
-    const at = endOfText(bytes, textStart, end)
-    if (end - at < after.length || at === textStart) return -1
-    if (after.compare(bytes, at, at + after.length) !== 0) return -1
-    const matchEnd = this.last.length === 0 ? at + after.length : this.passPadding(bytes, at + after.length, end)
-    if (matchEnd < 0) return -1
-    this.textStart = textStart
-    this.textEnd = at
+    if (!this.begins(bytes, start, end) || !isAt(this.tail, bytes, this.insideEnd, end)) return -1
     this.misses = 0
-    return matchEnd
+    return this.insideEnd + this.tail.length
   }
 
-  /** @returns where the chunk ends whose padding begins at `start`, or -1 */
-  private passPadding(bytes: Buffer, start: number, end: number): number {
-    const { last } = this
-    const at = endOfText(bytes, start, end)
-    const matchEnd = at + last.length
-    if (matchEnd > end || last.compare(bytes, at, matchEnd) !== 0) return -1
-    this.paddingStart = start
-    this.paddingEnd = at
-    return matchEnd
+  /** Looks whether bytes[start, end) begins as the learned chunk does, with a text that is not empty. */
+  begins(bytes: Buffer, start: number, end: number): boolean {
+    return this.before.length > 0 && isAt(this.before, bytes, start, end) && this.passInside(bytes, start, end)
   }
 
-  /** Appends the chunk that matched last, as the client gets it. */
+  /** Appends the chunk that was looked at last, as the client gets it. */
   append(out: OutBuffer, bytes: Buffer): void {
     out.appendAll(this.outBefore)
-    out.append(bytes, this.textStart, this.textEnd)
-    out.appendAll(this.outAfter)
-    if (this.last.length === 0) return
-    out.append(bytes, this.paddingStart, this.paddingEnd)
-    out.appendAll(this.outLast)
+    this.appendInside(out, bytes)
+    out.appendAll(this.outTail)
   }
+
+  /**
+   * Appends the event whose chunk has begun, and all that follow it directly, as long as they are like it. The end of one and the
+   * beginning of the next are compared, and copied, together: most of the bytes of a stream are touched in few calls.
+   * @param watch sees the texts; one that it holds ends the run before its chunk
+   * @returns the end of the last event, after its blank line; -1 for none
+   */
+  appendRun(out: OutBuffer, bytes: Buffer, end: number, watch: HeldRepeat | null): number {
+    this.runChunks = this.runBytes = 0
+    let runEnd = -1
+    let isBegun = true
+    while (isBegun) {
+      const eventEnd = this.eventEnd(bytes, end)
+      if (eventEnd < 0 || watch?.repeats(bytes, this.textStart, this.textEnd) === true) break
+      if (runEnd < 0) out.appendAll(this.outBefore)
+      runEnd = eventEnd
+      this.misses = 0
+      this.runChunks++
+      this.runBytes += this.textEnd - this.textStart
+      this.appendInside(out, bytes)
+      out.appendAll(this.isFollowed ? this.outBetween : this.outTail)
+      if (!this.isFollowed) return runEnd
+      isBegun = this.passInside(bytes, runEnd + DATA.length, end)
+    }
+    if (runEnd >= 0) out.takeBack(this.outBefore.length)
+    return runEnd
+  }
+
+  /** @returns the end of the event whose chunk has begun; -1 for another chunk, or one that is not whole yet */
+  private eventEnd(bytes: Buffer, end: number): number {
+    const { insideEnd, tail, between } = this
+    const tailEnd = insideEnd + tail.length
+    const eventEnd = tailEnd + END.length
+    this.isFollowed = isAt(between, bytes, insideEnd, end)
+    if (this.isFollowed) return eventEnd
+    if (eventEnd > end || bytes[tailEnd] !== LF || bytes[tailEnd + 1] !== LF) return -1
+    return isAt(tail, bytes, insideEnd, end) ? eventEnd : -1
+  }
+
+  private appendInside(out: OutBuffer, bytes: Buffer): void {
+    out.append(bytes, this.textStart, this.textEnd)
+    if (this.middle.length === 0) return
+    out.appendAll(this.outMiddle)
+    out.append(bytes, this.paddingStart, this.insideEnd)
+  }
+
+  /** @returns false for a chunk without a text, or without the learned bytes before a padding */
+  private passInside(bytes: Buffer, start: number, end: number): boolean {
+    const { middle } = this
+    const textStart = start + this.before.length
+    const at = endOfText(bytes, textStart, end)
+    if (at === textStart) return false
+    this.textStart = textStart
+    this.textEnd = this.insideEnd = at
+    if (middle.length === 0) return true
+    this.paddingStart = at + middle.length
+    this.insideEnd = endOfText(bytes, this.paddingStart, end)
+    return isAt(middle, bytes, at, end)
+  }
+}
+
+function isAt(part: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  const partEnd = start + part.length
+  return partEnd <= end && part.compare(bytes, start, partEnd) === 0
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  scratch.clear()
+  for (const part of parts) scratch.appendAll(part)
+  return scratch.copy()
 }
 
 /** The end of the JSON string whose inside begins at `start`, or the first character that it cannot have. */

@@ -63,3 +63,64 @@ test('a padding before the text is a part of what has to be the same', () => {
   assert.equal(appended(template, before('abcd')), null)
   assert.notEqual(appended(template, before('abc')), null)
 })
+
+const PADDINGS: readonly (readonly [what: string, tail: string])[] = [
+  ['without padding', ''],
+  ['with padding', ',"obfuscation":"abc","usage":null'],
+]
+for (const [what, tail] of PADDINGS) {
+  test(`a run of chunks ${what} ends with the last one that is whole, wherever the bytes of the stream end`, () => {
+    const template = learned(chunkOf('a', tail))
+    const events = ['b', 'c"d', '\\u00e9'].map((text) => `data: ${chunkOf(text.replace('"', '\\"'), tail)}\n\n`)
+    const bytes = Buffer.from(events.join(''))
+    const ends = events.map((_, i) => Buffer.byteLength(events.slice(0, i + 1).join('')))
+    // What is behind the end is left from an earlier read.
+    for (let end = 'data: '.length; end <= bytes.length; end++) {
+      const whole = ends.findLast((eventEnd) => eventEnd <= end) ?? -1
+      const out = new OutBuffer()
+      const runEnd = template.begins(bytes, 'data: '.length, end) ? template.appendRun(out, bytes, end, null) : -1
+      assert.equal(runEnd, whole, `${end} of ${bytes.length} bytes`)
+      const alone = ends
+        .filter((eventEnd) => eventEnd <= end)
+        .map((eventEnd, i) => eventOf(template, bytes, ends[i - 1] ?? 0, eventEnd))
+      assert.equal(out.view().toString(), alone.join(''))
+    }
+  })
+}
+
+function eventOf(template: ChunkTemplate, bytes: Buffer, start: number, end: number): string {
+  const out = new OutBuffer()
+  assert.equal(template.match(bytes, start + 'data: '.length, end), end - '\n\n'.length)
+  template.append(out, bytes)
+  return out.view().toString()
+}
+
+test('a run ends before a chunk with other members, another text or none', () => {
+  const template = learned(chunkOf('a', ''))
+  const said = `data: ${chunkOf('b', '')}\n\n`
+  for (const other of [
+    chunkOf('c', ',"x":1'),
+    chunkOf('', ''),
+    chunkOf('\\q', ''),
+    '{"choices":[]}',
+    '[DONE]',
+    chunkOf('c', ' '),
+  ]) {
+    const bytes = Buffer.from(`${said}${said}data: ${other}\n\n${said}`)
+    const out = new OutBuffer()
+    assert.ok(template.begins(bytes, 'data: '.length, bytes.length))
+    assert.equal(template.appendRun(out, bytes, bytes.length, null), 2 * said.length, other)
+    assert.deepEqual(
+      [
+        template.runChunks,
+        template.runBytes,
+        out
+          .view()
+          .toString()
+          .match(/"content":"b"/g)?.length,
+      ],
+      [2, 2, 2],
+    )
+    assert.ok(out.view().toString().endsWith('}\n\n'))
+  }
+})
