@@ -1,4 +1,5 @@
 import type { ProviderError } from './providerError.ts'
+import { type RequestPart, refusedPart, SENTENCE_CHARACTERS_MAX } from './requestPart.ts'
 
 /**
  * Whose fault an error answer of a provider is.
@@ -11,14 +12,6 @@ import type { ProviderError } from './providerError.ts'
  * - `provider`: anything else.
  */
 export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
-
-/** A part without which a provider may take a request: of its history, or how the answer is drawn. */
-export type RequestPart = 'thoughts' | 'images' | 'documents' | 'sampling'
-
-const REQUEST_PARTS: readonly RequestPart[] = ['thoughts', 'images', 'documents', 'sampling']
-
-/** The members that say how an answer is drawn, of which some models take none. */
-export const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
 
 export interface ProviderFault {
   readonly owner: FaultOwner
@@ -171,36 +164,6 @@ const CONTEXT: readonly RegExp[] = [
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
 ]
 
-/** Words in which providers refuse a part of a request. */
-const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
-  thoughts: [
-    /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
-    /must start with a thinking block/i,
-    /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
-    /\bproperty [^ ]{0,80}\breasoning(?:_content)?\W is unsupported/i,
-  ],
-  images: [
-    /\bimages?\b[^.]{0,60} (?:exceeds?|too large|larger than)\b/i,
-    /(?:could not|cannot|failed to|unable to) (?:process|decode|download|load|read|extract|identify)\b[^.]{0,30}\bimage/i,
-    /(?:invalid|unsupported|corrupt(?:ed)?|valid)\b[^.]{0,20} image\b/i,
-    /unknown variant \W?image/i,
-    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:images?|image_url|vision)\b/i,
-    /\bimage(?:s|_url)?\b[^.]{0,30} (?:only|not) (?:supported|allowed|accepted)/i,
-    /too much media/i,
-  ],
-  documents: [
-    /\bPDFs?\b[^.]{0,80}\b(?:not valid|invalid|password|encrypted|exceeds?|larger|too (?:large|many)|corrupt|damaged|empty)/i,
-    /(?:could not|cannot|failed to|unable to) (?:process|parse|read|open|load)\b[^.]{0,30}\b(?:PDF|document)/i,
-    /(?:invalid|unsupported|corrupt(?:ed)?|maximum of \d+)[^.]{0,20} (?:PDF|document)/i,
-    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:PDFs?|documents?|files?)\b/i,
-    /unknown variant \W?(?:file|document)/i,
-  ],
-  sampling: [
-    /\b(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\b/i,
-    /unsupported (?:value|parameter)\W{1,4}(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\b/i,
-  ],
-}
-
 /** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
   /credit balance is too low/i,
@@ -237,19 +200,12 @@ const CONTENT: readonly RegExp[] = [
 /** The status of a function that is out of order, as NVIDIA says it. */
 const DEGRADED = /\bDEGRADED function\b/
 const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
-/** Providers say it first; what follows may be the request. */
-const SENTENCE_CHARACTERS_MAX = 300
 
 /** Whose fault an error answer is: by its names, then by its sentence, then by its status. @param status not 2xx */
 export function faultOf(status: number, error: ProviderError): ProviderFault {
   const fault = ownerOf(status, error)
-  const part = fault.owner === 'request' ? partIn(error.message) : undefined
+  const part = fault.owner === 'request' ? refusedPart(error.message) : undefined
   return part === undefined ? fault : { ...fault, part }
-}
-
-function partIn(message: string): RequestPart | undefined {
-  const sentence = message.slice(0, SENTENCE_CHARACTERS_MAX)
-  return REQUEST_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
 }
 
 function ownerOf(status: number, error: ProviderError): ProviderFault {

@@ -14,7 +14,7 @@ import { HELLO } from './blockRows.ts'
 
 type Value = Readonly<Record<string, unknown>>
 interface Call {
-  readonly id: string
+  readonly id: string | number
   readonly name: string
   readonly text: string
 }
@@ -35,6 +35,7 @@ const ROWS: readonly (readonly [title: string, calls: readonly Call[], given: re
     ['f:0', 'f_0'].map((id) => ({ id, name: 'f', text: '{}' })),
     [{}, {}],
   ],
+  ['ids that are numbers', [7, 8].map((id) => ({ id, name: 'f', text: '{}' })), [{}, {}]],
   ['arguments that were cut off', [{ id: 't1', name: 'f', text: '{"value": ' }], [{ arguments: '{"value": ' }]],
   ['arguments that are no object', [{ id: 't1', name: 'f', text: '[1]' }], [{ arguments: '[1]' }]],
 ]
@@ -72,6 +73,7 @@ function callsIn({ path, body }: Asked): { ids: unknown[]; names: unknown[]; giv
 function answer(asked: Asked): Turn {
   const { ids, names, given } = callsIn(asked)
   const { user, metadata, tool_choice: choice, tools } = asked.body
+  if (ids.some((id) => typeof id !== 'string')) return refusal('id: Input should be a valid string')
   if (!asked.path.endsWith('/messages')) {
     if (ids.some((id) => String(id).length > 40)) return refusal('tool_calls[0].id: string too long')
     if (given.some((input) => typeof input === 'string')) return refusal('arguments: not valid JSON')

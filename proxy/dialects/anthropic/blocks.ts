@@ -10,7 +10,7 @@ import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
-import { areParts, jsonAsText, readText, textOf } from '../shared/text.ts'
+import { areParts, jsonAsText, readCallId, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind } from './blockKinds.ts'
@@ -195,7 +195,7 @@ function readToolUse(block: JsonObject, field: string, { size, members }: Readin
   const { input: given } = block
   const input = typeof given === 'string' ? inputOf(given) : objectOf(given ?? {}, `${field}.input`)
   size.textBytes += jsonBytes(input)
-  const id = callId(readText(block['id'], `${field}.id`, size))
+  const id = callId(readCallId(block['id'], `${field}.id`, size))
   members.give(id, size)
   return { type: 'tool_use', id, name: calledName(readText(block['name'], `${field}.name`, size)), input }
 }
@@ -203,7 +203,7 @@ function readToolUse(block: JsonObject, field: string, { size, members }: Readin
 function readToolResult(block: JsonObject, field: string, reading: Reading): JsonObject {
   const clean: JsonObject = {
     type: 'tool_result',
-    tool_use_id: callId(readText(block['tool_use_id'], `${field}.tool_use_id`, reading.size)),
+    tool_use_id: callId(readCallId(block['tool_use_id'], `${field}.tool_use_id`, reading.size)),
   }
   const { content } = block
   const isContent = typeof content === 'string' || (Array.isArray(content) && areParts(content))

@@ -20,6 +20,7 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { countPrefill } from '../shared/prefill.ts'
 import { withoutRefused } from '../shared/refusedParts.ts'
 import { asidesOf } from '../shared/requestForm.ts'
 import { type Reading, ROLES, readContent } from './blocks.ts'
@@ -201,7 +202,9 @@ function readMessages(
   }
   if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
-  return { messages: pairedBlocks(messages, size), effort }
+  const paired = pairedBlocks(messages, size)
+  countPrefill(paired, size)
+  return { messages: paired, effort }
 }
 
 function roleOf(message: unknown): unknown {

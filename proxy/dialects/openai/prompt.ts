@@ -5,7 +5,8 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
-import { areParts, jsonAsText, readText } from '../shared/text.ts'
+import { countPrefill } from '../shared/prefill.ts'
+import { areParts, jsonAsText, readCallId, readText } from '../shared/text.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { markedContent, readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
@@ -13,7 +14,7 @@ import { readToolCalls } from './promptCalls.ts'
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
 /** Members whose text the model may read. They have to be strings, so that all of it is measured. */
-const TEXT_MEMBERS = new Set(['name', 'refusal', 'reasoning_content', 'tool_call_id'])
+const TEXT_MEMBERS = new Set(['name', 'refusal', 'reasoning_content'])
 
 /**
  * Checks the messages of a chat request, measures the text that the model will read, and returns those that may be
@@ -43,7 +44,9 @@ export function readMessages(
   size.messages = read.length
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   const messages = read.some(isEmptyTurn) ? read.filter((message) => !isEmptyTurn(message)) : read
-  return { messages: pairedResults(messages.length === 0 ? read : messages, size), size }
+  const paired = pairedResults(messages.length === 0 ? read : messages, size)
+  countPrefill(paired, size)
+  return { messages: paired, size }
 }
 
 /** The members of a turn that may have a value although nothing is said in it. */
@@ -79,6 +82,7 @@ function readMessage(message: unknown, place: number, size: PromptSize, isOld: b
       if (calls.length > 0) clean['tool_calls'] = calls
     } else if (name === 'reasoning') readReasoning(value, clean, size)
     else if (name === 'cache_control') clean['content'] = markedContent(clean['content'], value)
+    else if (name === 'tool_call_id') clean[name] = readCallId(value, `${field}.${name}`, size)
     else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)
     else if (name === 'function_call') {
       throw invalidRequest(`${field}.function_call is not taken; send tool_calls.`, `${field}.function_call`)

@@ -5,7 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { customArguments } from '../shared/customTools.ts'
-import { jsonAsText, readText } from '../shared/text.ts'
+import { jsonAsText, readCallId, readText } from '../shared/text.ts'
 import { callThought, giveBack } from '../shared/thought.ts'
 
 /**
@@ -24,7 +24,7 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
     }
     const { id } = call
     const read: JsonObject = {
-      id: readText(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
+      id: readCallId(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
       type: 'function',
       function: {
         name: readText(said['name'], `${field}.function.name`, size),

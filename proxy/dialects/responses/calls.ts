@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { customArguments } from '../shared/customTools.ts'
-import { areParts } from '../shared/text.ts'
+import { areParts, callIdText } from '../shared/text.ts'
 
 /** A call of a history as a chat has it. */
 export interface CallSaid {
@@ -22,7 +22,9 @@ const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> =
   apply_patch_call: (item) => ({ name: 'apply_patch', arguments: textOf(item['operation']) }),
   // A search that the provider ran has no call for the client to answer.
   tool_search_call: (item) =>
-    typeof item['call_id'] === 'string' ? { name: TOOL_SEARCH, arguments: textOf(item['arguments']) } : null,
+    typeof callIdText(item['call_id']) === 'string'
+      ? { name: TOOL_SEARCH, arguments: textOf(item['arguments']) }
+      : null,
 }
 
 /** The call of an item; null where it is none that the client has run. */
@@ -34,7 +36,7 @@ export function callOf(item: JsonObject): CallSaid | null {
 /** The id by which an item and the output of its call belong together; '' for none. */
 export function callIdOf(item: JsonObject): string {
   for (const name of ['call_id', 'id']) {
-    const id = item[name]
+    const id = callIdText(item[name])
     if (typeof id === 'string') return id
   }
   return ''

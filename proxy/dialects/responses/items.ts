@@ -7,7 +7,8 @@ import type { DialectLimits } from '../limits.ts'
 import { countReasoning, keepReasoning } from '../shared/keptReasoning.ts'
 import { leftOut } from '../shared/leftOut.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
-import { readText, textOf } from '../shared/text.ts'
+import { countPrefill } from '../shared/prefill.ts'
+import { callIdText, readText, textOf } from '../shared/text.ts'
 import { type BlockThought, type CallThought, giveBack, type PlacedThought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
@@ -52,7 +53,9 @@ export function readInput(body: JsonObject, limits: DialectLimits): Input {
     throw invalidRequest('input must hold a message or a function_call_output.', 'input')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'input' })
   size.messages = messages.length
-  return { messages: pairedResults(messages, size), size, thoughts: reader.thoughts, tools: reader.tools }
+  const paired = pairedResults(messages, size)
+  countPrefill(paired, size)
+  return { messages: paired, size, thoughts: reader.thoughts, tools: reader.tools }
 }
 
 const SYSTEM_JOINT = '\n\n'
@@ -218,7 +221,7 @@ class InputReader {
   }
 
   private addOutput(item: JsonObject, skip: boolean, field: string): void {
-    const id = WITH_ID.has(item['type']) ? callIdOf(item) : item['call_id']
+    const id = WITH_ID.has(item['type']) ? callIdOf(item) : callIdText(item['call_id'])
     if (
       skip ||
       (item['type'] === 'tool_search_output' && !isGiven(id)) ||

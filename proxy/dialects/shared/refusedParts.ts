@@ -1,8 +1,9 @@
 import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
-import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
+import { type RequestPart, SAMPLING } from '../../../contract/providers/requestPart.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { leftOut } from './leftOut.ts'
 import { mapParts } from './mapParts.ts'
+import { endedByUser } from './prefill.ts'
 
 /** The notes by the type of a part of a chat, or of a block of the Messages format. */
 const NOTES: Readonly<Partial<Record<RequestPart, ReadonlyMap<unknown, string>>>> = {
@@ -19,7 +20,7 @@ const NONE: ReadonlyMap<unknown, string> = new Map()
 
 /**
  * The body of a chat, or of the Messages format, without the members that a provider has refused, and with notes in place of
- * the images and documents of its history that it has refused. Those of a user who waits for the answer stay: the user can send others.
+ * the images and documents of its history that it has refused. A prefill that it has refused is followed by the user. Those of a user who waits for the answer stay: the user can send others.
  */
 export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
   if (leavesOut.length === 0) return body
@@ -32,7 +33,7 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
   const shown = (taken as JsonObject[]).map((message, i) =>
     i === last && isOfUser(message) ? message : mapParts(message, (part) => noteOf(part, notes)),
   )
-  return { ...drawn, messages: shown }
+  return { ...drawn, messages: leavesOut.includes('prefill') ? endedByUser(shown) : shown }
 }
 
 function withoutSampling(body: JsonObject): JsonObject {

@@ -12,6 +12,21 @@ export function readText(value: unknown, field: string, size: PromptSize): strin
   return value
 }
 
+/**
+ * The id of a call, measured; some clients keep it as a number.
+ * @throws GatewayError 400 for anything else
+ */
+export function readCallId(value: unknown, field: string, size: PromptSize): string {
+  const id = callIdText(value)
+  if (id !== value) size.rewritten = true
+  return readText(id, field, size)
+}
+
+/** The digits of the id of a call that is a number; anything else as it is. */
+export function callIdText(id: unknown): unknown {
+  return typeof id === 'number' ? String(id) : id
+}
+
 /** A value that the model reads as a text, measured: the text itself, or the JSON of anything else. */
 export function jsonAsText(value: unknown, size: PromptSize): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

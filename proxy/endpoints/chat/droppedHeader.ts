@@ -1,4 +1,4 @@
-import { type RequestPart, SAMPLING } from '../../../contract/providers/providerFault.ts'
+import { type RequestPart, SAMPLING } from '../../../contract/providers/requestPart.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { RequestPart } from '../../../contract/providers/providerFault.ts'
+import type { RequestPart } from '../../../contract/providers/requestPart.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'

@@ -1,5 +1,5 @@
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
-import type { RequestPart } from '../../../contract/providers/providerFault.ts'
+import type { RequestPart } from '../../../contract/providers/requestPart.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'

@@ -1,0 +1,55 @@
+/** A part without which a provider may take a request: of its history, the answer that it begins, or how the answer is drawn. */
+export type RequestPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'sampling'
+
+const REQUEST_PARTS: readonly RequestPart[] = ['thoughts', 'images', 'documents', 'prefill', 'sampling']
+
+/** The members that say how an answer is drawn, of which some models take none. */
+export const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
+
+/** Providers say first what is wrong; what follows may be the request. */
+export const SENTENCE_CHARACTERS_MAX = 300
+
+/** Words in which providers refuse a part of a request. */
+const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
+  thoughts: [
+    /invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\b/i,
+    /must start with a thinking block/i,
+    /(?:redacted_)?thinking\W? (?:or \W?redacted_thinking\W? )?blocks?[^.]{0,40} cannot be modified/i,
+    /\bproperty [^ ]{0,80}\breasoning(?:_content)?\W is unsupported/i,
+  ],
+  images: [
+    /\bimages?\b[^.]{0,60} (?:exceeds?|too large|larger than)\b/i,
+    /(?:could not|cannot|failed to|unable to) (?:process|decode|download|load|read|extract|identify)\b[^.]{0,30}\bimage/i,
+    /(?:invalid|unsupported|corrupt(?:ed)?|valid)\b[^.]{0,20} image\b/i,
+    /unknown variant \W?image/i,
+    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:images?|image_url|vision)\b/i,
+    /\bimage(?:s|_url)?\b[^.]{0,30} (?:only|not) (?:supported|allowed|accepted)/i,
+    /too much media/i,
+  ],
+  documents: [
+    /\bPDFs?\b[^.]{0,80}\b(?:not valid|invalid|password|encrypted|exceeds?|larger|too (?:large|many)|corrupt|damaged|empty)/i,
+    /(?:could not|cannot|failed to|unable to) (?:process|parse|read|open|load)\b[^.]{0,30}\b(?:PDF|document)/i,
+    /(?:invalid|unsupported|corrupt(?:ed)?|maximum of \d+)[^.]{0,20} (?:PDF|document)/i,
+    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:PDFs?|documents?|files?)\b/i,
+    /unknown variant \W?(?:file|document)/i,
+  ],
+  // Claude since 4.6, Bedrock, Mistral and llama.cpp.
+  prefill: [
+    /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\bprefill/i,
+    /\bprefill(?:ing|ed)?\b[^.]{0,40} (?:not (?:supported|allowed)|unsupported|incompatible)/i,
+    /\b(?:conversation|request|messages|prompt)\b[^.]{0,30} must end (?:with|in) (?:a |the )?\W?user\b/i,
+    /\bexpected last role user\b/i,
+    /\blast (?:message|turn|role)\b[^.]{0,40}\b(?:must|should|has to)\b[^.]{0,30}\buser\b/i,
+    /cannot have \d+ or more assistant messages at the end/i,
+  ],
+  sampling: [
+    /\b(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\b/i,
+    /unsupported (?:value|parameter)\W{1,4}(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\b/i,
+  ],
+}
+
+/** The part of a request that a provider's error refuses; undefined for none. */
+export function refusedPart(message: string): RequestPart | undefined {
+  const sentence = message.slice(0, SENTENCE_CHARACTERS_MAX)
+  return REQUEST_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
+}
