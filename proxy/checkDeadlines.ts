@@ -7,3 +7,8 @@
 export function checkDeadlines(everyMs: number, check: (nowMs: number) => void): NodeJS.Timeout {
   return setInterval(() => setImmediate(check, performance.now()), everyMs)
 }
+
+/** The same, once. @returns the timer, for clearTimeout; the check may follow when it has fired already */
+export function checkDeadlineIn(afterMs: number, check: (nowMs: number) => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(check, performance.now()), afterMs)
+}

@@ -2,7 +2,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { portOf, withoutBrackets } from '../../contract/net/ipAddress.ts'
 import { isForbiddenHost, publicLookup } from '../../contract/net/publicLookup.ts'
 import type { Reach } from '../../contract/providers/reach.ts'
-import { checkDeadlines } from '../checkDeadlines.ts'
+import { RestingChecks } from '../restingChecks.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
 import type { Connection, Origin } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'
@@ -21,25 +21,21 @@ import {
 
 /** Deadlines are checked this often, for all requests together, instead of by a timer each. */
 const CHECK_MS = 50
+/** While there is none, for connections that have been idle for long. */
+const IDLE_CHECK_MS = 1_000
 
 /** The transport of the hot path: HTTP/1.1 over kept connections, read into memory that all of them share. */
 export class SocketTransport implements Transport {
   private readonly limits: UpstreamLimits
   private readonly pools = new Map<string, ConnectionPool>()
-  private readonly timer: NodeJS.Timeout
+  private readonly checks: RestingChecks
   private readonly tls: TlsShared
 
   /** @param context has the trusted certificates; by default those that Node.js trusts */
   constructor(limits: UpstreamLimits, context: SecureContext = createSecureContext()) {
     this.limits = limits
     this.tls = { context, prefix: '', sessions: new TlsSessions(limits) }
-    this.timer = checkDeadlines(CHECK_MS, (nowMs) => {
-      for (const [name, pool] of this.pools) {
-        pool.check(nowMs)
-        // Others take its place when a file of certificates has changed.
-        if (pool.isEmpty) this.pools.delete(name)
-      }
-    })
+    this.checks = new RestingChecks({ everyMs: CHECK_MS, restMs: IDLE_CHECK_MS, check: (nowMs) => this.check(nowMs) })
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
@@ -48,15 +44,28 @@ export class SocketTransport implements Transport {
       setImmediate(() => listener.onFailure(new TransportFailure('connect')))
       return NO_CALL
     }
+    this.checks.wake()
     const call = new SocketCall(connection, listener)
     connection.send(request, call, performance.now())
     return call
   }
 
   close(): Promise<void> {
-    clearInterval(this.timer)
+    this.checks.stop()
     for (const pool of this.pools.values()) pool.destroy()
     return Promise.resolve()
+  }
+
+  /** @returns whether a request is under way */
+  private check(nowMs: number): boolean {
+    let isBusy = false
+    for (const [name, pool] of this.pools) {
+      pool.check(nowMs)
+      if (pool.isBusy) isBusy = true
+      // Others take its place when a file of certificates has changed.
+      if (pool.isEmpty) this.pools.delete(name)
+    }
+    return isBusy
   }
 
   /** @returns undefined for an address that must not be connected to */

@@ -5,6 +5,7 @@ import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { KeyDependents } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
+import type { RestingChecks } from '../../restingChecks.ts'
 import type { Ending, EndingWaiter, Settlements, Settling } from '../ending.ts'
 import { holdRefusal, type Refusal } from '../holdRefusal.ts'
 import type { Holding, HoldWaiter } from '../holds.ts'
@@ -60,7 +61,8 @@ export class Leases implements Holding, Settlements, KeyDependents {
   private readonly recent: RecentEndings
   private readonly resting: RestingKeys
   private readonly exactUntilMs = new Map<string, number>()
-  private readonly timers: readonly NodeJS.Timeout[]
+  private readonly ticks: RestingChecks
+  private readonly reviews: NodeJS.Timeout
   private heardAtMs = Number.NEGATIVE_INFINITY
   private recalls = 0
 
@@ -72,10 +74,8 @@ export class Leases implements Holding, Settlements, KeyDependents {
     this.resting = new RestingKeys(limits)
     const context = this.newContext()
     this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
-    this.timers = [
-      tickInSlots(this.shards, limits.leaseDeliverMs),
-      checkDeadlines(limits.leaseDemandMs, () => this.review()),
-    ]
+    this.ticks = tickInSlots(this.shards, limits.leaseDeliverMs, limits.leaseDemandMs)
+    this.reviews = checkDeadlines(limits.leaseDemandMs, () => this.review())
   }
 
   take(waiter: HoldWaiter): void {
@@ -123,6 +123,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
     }
     if (isSingle(hold.lease.name.field)) this.endSingle(hold, ending, waiter)
     else this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, waiter)
+    this.ticks.wake()
     // Last, so that the hold of an ending that breaks a rule stays.
     this.open.remove(hold)
     this.recent.add(ending.requestId, ending.shard)
@@ -229,7 +230,8 @@ export class Leases implements Holding, Settlements, KeyDependents {
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    for (const timer of this.timers) clearInterval(timer)
+    this.ticks.stop()
+    clearInterval(this.reviews)
     return this.shards.every((shard) => shard.isIdle)
   }
 

@@ -120,10 +120,12 @@ export class ShardLeases implements KeyShard<KeyLeases> {
     this.schedule()
   }
 
-  /** Delivers the endings since the last call; called periodically. */
-  tick(): void {
+  /** Delivers the endings since the last call; called periodically. @returns whether there was something to do */
+  tick(): boolean {
     if (this.endings.length > 0) this.isDue = true
-    if (this.isDue || this.wanting.size > 0 || this.agreement.phase !== 'agreed') this.schedule()
+    const hasWork = this.isDue || this.wanting.size > 0 || this.agreement.phase !== 'agreed'
+    if (hasWork) this.schedule()
+    return hasWork
   }
 
   /**

@@ -22,6 +22,11 @@ export class ConnectionPool implements ConnectionOwner {
     return this.all.size === 0
   }
 
+  /** A request is under way. */
+  get isBusy(): boolean {
+    return this.all.size > this.idle.length
+  }
+
   /**
    * A connection without a request.
    * @param fresh never one that has carried a request before
