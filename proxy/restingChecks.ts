@@ -23,14 +23,12 @@ export interface RestingOptions {
 export class RestingChecks {
   private readonly options: RestingOptions
   private timer: NodeJS.Timeout | undefined
-  private isResting = false
   private isStopped = false
   private quietChecks = 0
   private readonly run = (nowMs: number): void => {
     if (this.isStopped) return
     const isBusy = this.options.check(nowMs, this.isResting)
     this.quietChecks = isBusy ? 0 : this.quietChecks + 1
-    this.isResting = this.quietChecks >= QUIET_CHECKS
     this.arm()
   }
 
@@ -41,15 +39,18 @@ export class RestingChecks {
 
   /** There is something to do again; the next check is at most `everyMs` away. */
   wake(): void {
+    const { isResting } = this
     this.quietChecks = 0
-    if (!this.isResting) return
-    this.isResting = false
-    this.arm()
+    if (isResting) this.arm()
   }
 
   stop(): void {
     this.isStopped = true
     clearTimeout(this.timer)
+  }
+
+  private get isResting(): boolean {
+    return this.quietChecks >= QUIET_CHECKS
   }
 
   private arm(): void {

@@ -1,8 +1,6 @@
 /** A part without which a provider may take a request: of its history, the answer that it begins, or how the answer is drawn. */
 export type RequestPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'sampling'
 
-const REQUEST_PARTS: readonly RequestPart[] = ['thoughts', 'images', 'documents', 'prefill', 'sampling']
-
 /** The members that say how an answer is drawn, of which some models take none. */
 export const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
 
@@ -51,5 +49,5 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
 /** The part of a request that a provider's error refuses; undefined for none. */
 export function refusedPart(message: string): RequestPart | undefined {
   const sentence = message.slice(0, SENTENCE_CHARACTERS_MAX)
-  return REQUEST_PARTS.find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
+  return (Object.keys(PARTS) as RequestPart[]).find((part) => PARTS[part].some((pattern) => pattern.test(sentence)))
 }

@@ -2,7 +2,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { cleanMessage } from '../../contract/providers/cleanMessage.ts'
 import type { ProviderError } from '../../contract/providers/providerError.ts'
 import { faultOf } from '../../contract/providers/providerFault.ts'
-import { type RequestPart } from '../../contract/providers/requestPart.ts'
+import type { RequestPart } from '../../contract/providers/requestPart.ts'
 import type { KeyFault } from './keys/keyHealth.ts'
 
 /** The consequences of a provider's error answer for the request. */

@@ -64,7 +64,7 @@ before(async () => {
     periodSeconds: PERIOD_SECONDS,
   }
   await bench.payments.stop(0)
-  // Each block is a second later than the one before, however fast they are made: what holders got shall be older than the periods.
+  // Each block is a second later than the one before, however fast they are made, and the holders' coins have to be older than the periods.
   const madeAtMs = async () => Number((await chain.client.getBlock()).timestamp) * 1_000
   await until('the chain is not ahead of the clock', async () => (await madeAtMs()) < Date.now())
   await start(settings)

@@ -7,7 +7,6 @@ import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
 const QUOTE = 34
 const BACKSLASH = 92
 const SPACE = 32
-const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** Consecutive chunks that may differ from the learned template before the stream stops learning. */
 const MISSES_MAX = 8
@@ -38,6 +37,8 @@ export class ChunkTemplate {
   /** The bytes between text and padding; empty for chunks without a padding. */
   private middle: Buffer = NOTHING
   private tail: Buffer = NOTHING
+  /** The tail and the blank line. */
+  private ending: Buffer = NOTHING
   private between: Buffer = NOTHING
   private outBefore: Buffer = NOTHING
   private outMiddle: Buffer = NOTHING
@@ -65,7 +66,8 @@ export class ChunkTemplate {
     this.before = copyOf(bytes, start, scan.textStart)
     this.middle = isPadded ? copyOf(bytes, scan.textEnd, scan.paddingStart) : NOTHING
     this.tail = copyOf(bytes, tailStart, end)
-    this.between = joined([this.tail, END, DATA, this.before])
+    this.ending = joined([this.tail, END])
+    this.between = joined([this.ending, DATA, this.before])
     const written = (from: number, to: number): Buffer => {
       scratch.clear()
       appendPart(scratch, bytes, from, to, scan, identity, dropUsage)
@@ -128,13 +130,9 @@ export class ChunkTemplate {
 
   /** @returns the end of the event whose chunk has begun; -1 for another chunk, or one that is not whole yet */
   private eventEnd(bytes: Buffer, end: number): number {
-    const { insideEnd, tail, between } = this
-    const tailEnd = insideEnd + tail.length
-    const eventEnd = tailEnd + END.length
+    const { insideEnd, ending, between } = this
     this.isFollowed = isAt(between, bytes, insideEnd, end)
-    if (this.isFollowed) return eventEnd
-    if (eventEnd > end || bytes[tailEnd] !== LF || bytes[tailEnd + 1] !== LF) return -1
-    return isAt(tail, bytes, insideEnd, end) ? eventEnd : -1
+    return this.isFollowed || isAt(ending, bytes, insideEnd, end) ? insideEnd + ending.length : -1
   }
 
   private appendInside(out: OutBuffer, bytes: Buffer): void {

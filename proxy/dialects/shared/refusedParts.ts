@@ -20,7 +20,8 @@ const NONE: ReadonlyMap<unknown, string> = new Map()
 
 /**
  * The body of a chat, or of the Messages format, without the members that a provider has refused, and with notes in place of
- * the images and documents of its history that it has refused. A prefill that it has refused is followed by the user. Those of a user who waits for the answer stay: the user can send others.
+ * the images and documents of its history that it has refused. Those of a user who waits for the answer stay: the user can send others.
+ * A prefill that it has refused is followed by the user.
  */
 export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
   if (leavesOut.length === 0) return body

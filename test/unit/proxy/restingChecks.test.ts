@@ -5,7 +5,7 @@ import { RestingChecks } from '../../../proxy/restingChecks.ts'
 const EVERY_MS = 10
 const REST_MS = 1_000
 
-/** Checks whose times are noted, that find something to do while `isBusy`. */
+/** Checks that are counted, and find something to do while `isBusy`. */
 function checksOf(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] })
   const state = { isBusy: true, checks: 0 }

@@ -74,7 +74,7 @@ for (const [what, tail] of PADDINGS) {
     const events = ['b', 'c"d', '\\u00e9'].map((text) => `data: ${chunkOf(text.replace('"', '\\"'), tail)}\n\n`)
     const bytes = Buffer.from(events.join(''))
     const ends = events.map((_, i) => Buffer.byteLength(events.slice(0, i + 1).join('')))
-    // What is behind the end is left from an earlier read.
+    // The bytes after the end are left from an earlier read.
     for (let end = 'data: '.length; end <= bytes.length; end++) {
       const whole = ends.findLast((eventEnd) => eventEnd <= end) ?? -1
       const out = new OutBuffer()
