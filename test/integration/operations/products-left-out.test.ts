@@ -35,9 +35,12 @@ after(async () => {
   await paid?.stop()
 })
 
+/** The status of each read. A control that has just started answers 503 where it needs the chain, until the chain has answered. */
 async function statuses(): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
-  for (const [name, path] of Object.entries(READS)) found[name] = (await read(path)).status
+  for (const [name, path] of Object.entries(READS)) {
+    await until(`${path} is answered`, async () => (found[name] = (await read(path)).status) !== 503)
+  }
   return found
 }
 
