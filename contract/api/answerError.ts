@@ -37,10 +37,13 @@ function isError({
   status,
   status_code: ofSnake,
   statusCode,
+  errors,
 }: JsonObject): boolean {
   if (object === 'error' || type === 'error' || status === 'error' || success === false || saysSomething(detail))
     return true
-  if (typeof code === 'string' && FAILURE.test(code) && saysSomething(message)) return true
+  if (Array.isArray(errors) && saysSomething(errors)) return true
+  if ([code, ofQianfan].some((one) => typeof one === 'string' && FAILURE.test(one)) && saysSomething(message))
+    return true
   return (
     Number(ofQianfan) > 0 || [code, status, ofSnake, statusCode].some((stated) => Number(stated) >= ERROR_STATUS_MIN)
   )

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../std/jsonObject.ts'
 
 /** A tool call of a message, or the piece of one that a delta adds. */
 export interface CallPiece {
@@ -68,4 +68,15 @@ function indexOf(value: unknown): number | null {
 /** Some providers number their ids. */
 function textOf(value: unknown): string {
   return typeof value === 'number' ? String(value) : typeof value === 'string' ? value : ''
+}
+
+/** The JSON of an object, of arguments that are a text in JSON which holds it, as some servers send them; null for others. */
+export function argumentsWithin(text: string): string | null {
+  if (!text.trimStart().startsWith('"')) return null
+  try {
+    const inner: unknown = JSON.parse(text)
+    return typeof inner === 'string' && parseJsonObject(inner) !== null ? inner : null
+  } catch {
+    return null
+  }
 }

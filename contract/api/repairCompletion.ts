@@ -1,12 +1,14 @@
+import { reportsIn } from '../money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { statedNumber } from '../std/statedNumber.ts'
-import { type CallPiece, callPieces, madeCallId, saysNothing } from './callPiece.ts'
+import { saysSomething } from './answerError.ts'
+import { argumentsWithin, type CallPiece, callPieces, madeCallId, saysNothing } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
-/** Calls of other kinds have their own members, and stay as they are. */
-const isFunction = (call: JsonObject): boolean => (call['type'] ?? 'function') === 'function'
+/** Calls of custom tools have their own members, and stay as they are. */
+const isFunction = (call: JsonObject): boolean => call['type'] !== 'custom'
 
 /**
  * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
@@ -16,14 +18,16 @@ const isFunction = (call: JsonObject): boolean => (call['type'] ?? 'function') =
  * @returns false when the answer is none: a choice reports a failure, or a call has no name
  */
 export function repairCompletion(answer: Completion, requestId: string, startedAtMs: number): boolean {
-  const choices = choicesOf(answer)
+  const choices = joined(choicesOf(answer))
+  // The other choices are left out, but for their report.
+  answer['usage'] ??= reportsIn(answer).findLast(isJsonObject)
   answer['choices'] = choices
   answer['created'] = secondsOf(answer['created'], startedAtMs)
   // It says nothing: see answerError.
   if (answer['error'] !== null) delete answer['error']
   for (const [place, choice] of choices.entries()) {
     const reason = givenReason(choice['finish_reason'])
-    if (reason === 'error') return false
+    if (reason === 'error' || saysSomething(choice['error'])) return false
     const message = messageOf(choice)
     choice['index'] ??= place
     choice['message'] = message
@@ -40,7 +44,8 @@ export function repairCompletion(answer: Completion, requestId: string, startedA
  */
 export function repairTextCompletion(answer: Completion, startedAtMs: number): boolean {
   const choices = choicesOf(answer)
-  if (choices.some((choice) => givenReason(choice['finish_reason']) === 'error')) return false
+  if (choices.some(({ finish_reason: given, error }) => givenReason(given) === 'error' || saysSomething(error)))
+    return false
   answer['created'] = secondsOf(answer['created'], startedAtMs)
   answer['choices'] = choices.map(({ text, message, delta, finish_reason: reason, ...rest }, place) => {
     const said = [message, delta].find(isJsonObject) ?? {}
@@ -48,6 +53,22 @@ export function repairTextCompletion(answer: Completion, startedAtMs: number): b
     return { index: place, logprobs: null, ...rest, text: written, finish_reason: textReason(reason) }
   })
   return true
+}
+
+// One choice is asked for. Some providers have its text and its calls in one each.
+function joined(choices: JsonObject[]): JsonObject[] {
+  const [first, ...others] = choices
+  if (first === undefined || others.length === 0) return choices
+  const message = { ...messageOf(first) }
+  for (const other of others) {
+    const more = messageOf(other)
+    if (callPieces(message).length === 0 && callPieces(more).length > 0) {
+      message['tool_calls'] = more['tool_calls']
+      first['finish_reason'] = other['finish_reason']
+    }
+    if (saidIn(message).text === '' && saidIn(more).text !== '') message['content'] = saidIn(more).text
+  }
+  return [{ ...first, message }]
 }
 
 /** The time of an answer: typed clients demand a whole number. */
@@ -109,7 +130,7 @@ function repairTexts(message: JsonObject): void {
 }
 
 function callOf(call: CallPiece, id: string): JsonObject {
-  const text = call.arguments.trim() === '' ? '{}' : call.arguments
+  const text = call.arguments.trim() === '' ? '{}' : (argumentsWithin(call.arguments) ?? call.arguments)
   return { ...call.extra, id, type: 'function', function: { name: call.name, arguments: text } }
 }
 

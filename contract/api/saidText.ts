@@ -60,6 +60,8 @@ function isPlain(message: JsonObject): boolean {
 
 function read(value: unknown, kind: keyof Said, into: Said, depth: number): void {
   if (typeof value === 'string') into[kind] += value
+  // Servers that parse what the model writes state numbers as such.
+  else if (typeof value === 'number') into[kind] += String(value)
   else if (depth >= PARTS_DEPTH_MAX) return
   else if (Array.isArray(value)) for (const part of value) read(part, kind, into, depth + 1)
   else if (isJsonObject(value)) readPart(value, kind, into, depth)
@@ -70,6 +72,9 @@ function readPart(part: JsonObject, kind: keyof Said, into: Said, depth: number)
   const names = own === 'reasoning' ? REASONING_PARTS : own === 'refusal' ? REFUSAL_PARTS : TEXT_PARTS
   const name = names.find((candidate) => holdsText(part[candidate]))
   if (name !== undefined) read(part[name], own, into, depth + 1)
+  // An answer in JSON that was parsed.
+  else if (depth === 0 && kind === 'text' && part['type'] === undefined && Object.keys(part).length > 0)
+    into.text += JSON.stringify(part)
 }
 
 // Within reasoning everything is reasoning. A part of text may be marked as a thought.

@@ -56,10 +56,12 @@ const WRITTEN = spelled(
   'cache_write_input_token_count',
   'cache_creation_tokens',
   'cache_creation_input_tokens',
+  'cached_creation_tokens',
 )
-const LIFETIMES = spelled('cache_creation')
-const HOUR = spelled('ephemeral_1h_input_tokens')
-const MINUTES = spelled('ephemeral_5m_input_tokens')
+const LIFETIMES = spelled('cache_creation', 'cache_creation_token_details')
+// The longer names are those of New API, which has them next to the counts.
+const HOUR = spelled('ephemeral_1h_input_tokens', 'claude_cache_creation_1_h_tokens')
+const MINUTES = spelled('ephemeral_5m_input_tokens', 'claude_cache_creation_5_m_tokens')
 const REASONING = spelled('reasoning_tokens', 'thinking_tokens', 'thoughts_token_count')
 const PROMPT_DETAILS = detailsOf('prompt', 'input')
 const OUTPUT_DETAILS = detailsOf('completion', 'output')
@@ -100,27 +102,31 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
   const counts = new Counts()
   const prompt = counts.largest([value], PROMPT, promptTokensMax)
   const cached = counts.largest(prompts, CACHED, promptTokensMax)
-  const lifetimes = prompts.flatMap((place) => objectsOf(place, LIFETIMES))
+  const lifetimes = [value, ...prompts.flatMap((place) => objectsOf(place, LIFETIMES))]
   const writtenHour = counts.largest(lifetimes, HOUR, promptTokensMax)
   const minutes = counts.largest(lifetimes, MINUTES, promptTokensMax)
   const split = writtenHour === null && minutes === null ? null : (writtenHour ?? 0) + (minutes ?? 0)
   const written = counts.largest(prompts, WRITTEN, promptTokensMax) ?? split
-  const output = counts.largest([value], OUTPUT, outputTokensMax)
+  const stated = counts.largest([value], OUTPUT, outputTokensMax)
   const outputs = [value, ...objectsOf(value, OUTPUT_DETAILS)]
   const reasoning = counts.largest(outputs, REASONING, outputTokensMax)
   const total = counts.largest([value], TOTAL, promptTokensMax + outputTokensMax)
-  const sums = sumsOf({ prompt, cache: (cached ?? 0) + (written ?? 0), output, reasoning: reasoning ?? 0, total })
+  const cache = (cached ?? 0) + (written ?? 0)
+  const output = stated ?? outputOf(value, { prompt, cache, total }, outputTokensMax)
+  const sums = sumsOf({ prompt, cache, output, reasoning: reasoning ?? 0, total })
   const prompted = { prompt, cached, written, writtenHour: split === null ? null : (writtenHour ?? 0) }
   if (bounds.outputFromTotal === true && prompt !== null && total !== null) {
     const inside = spelledInside(value)
-    const rest = total - prompt - (inside === false ? (cached ?? 0) + (written ?? 0) : 0)
+    const rest = total - prompt - (inside === false ? cache : 0)
     const thought = Math.max(reasoning ?? 0, rest - (output ?? 0))
     const isMore = rest > (output ?? 0) && rest <= outputTokensMax
     if (isMore) return { inside, output: rest, reasoning: thought, contradicts: counts.broken, ...prompted }
   }
-  const inside = sums.inside ?? spelledInside(value)
+  // No prompt contains more than itself, whatever the total says.
+  const isBeside = prompt !== null && cache > prompt && BESIDE.some((name) => Number(value[name]) > 0)
+  const inside = isBeside ? false : (sums.inside ?? spelledInside(value))
   const isPart = !sums.addsReasoning && output !== null && reasoning !== null && reasoning > output
-  const isOverfull = inside === true && prompt !== null && (cached ?? 0) + (written ?? 0) > prompt
+  const isOverfull = inside === true && prompt !== null && cache > prompt
   return {
     inside,
     output: output !== null && sums.addsReasoning ? output + (reasoning ?? 0) : output,
@@ -128,6 +134,17 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
     contradicts: counts.broken || sums.contradict || isPart || isOverfull,
     ...prompted,
   }
+}
+
+/** The output of a report that states only a total beside the prompt; null for none. */
+function outputOf(
+  value: JsonObject,
+  { prompt, cache, total }: { prompt: number | null; cache: number; total: number | null },
+  max: number,
+): number | null {
+  if (prompt === null || total === null) return null
+  const rest = total - prompt - (spelledInside(value) === false ? cache : 0)
+  return rest > 0 && rest <= max ? rest : null
 }
 
 interface Sums {

@@ -62,12 +62,8 @@ export class UsageReports {
    * @returns as `note` does
    */
   noteIn(answer: JsonObject): boolean {
-    if (isJsonObject(answer['usage'])) return this.note(answer['usage'])
-    const choices: unknown[] = Array.isArray(answer['choices']) ? answer['choices'] : []
     let counts = false
-    for (const place of [...choices.filter(isJsonObject).flatMap(placesIn), answer['x_groq']]) {
-      if (isJsonObject(place) && this.note(place['usage'])) counts = true
-    }
+    for (const report of reportsIn(answer)) if (this.note(report)) counts = true
     return counts
   }
 
@@ -115,6 +111,14 @@ export class UsageReports {
       ...(this.contradicts && { contradicts: true as const }),
     }
   }
+}
+
+/** The usage objects of an answer or a chunk, wherever they are: that next to the choices, or those in the other places. */
+export function reportsIn(answer: JsonObject): readonly unknown[] {
+  if (isJsonObject(answer['usage'])) return [answer['usage']]
+  const choices: unknown[] = Array.isArray(answer['choices']) ? answer['choices'] : []
+  const places = [...choices.filter(isJsonObject).flatMap(placesIn), answer['x_groq']]
+  return places.filter(isJsonObject).map(({ usage }) => usage)
 }
 
 function placesIn(choice: JsonObject): unknown[] {

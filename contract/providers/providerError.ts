@@ -10,6 +10,8 @@ export interface ProviderError {
   readonly names?: readonly string[]
   /** How long the body asks for no requests, in milliseconds; absent where it does not. */
   readonly retryAfterMs?: number
+  /** The body is HTML; absent is not. */
+  readonly isPage?: boolean
 }
 
 const NOTHING: ProviderError = { message: '', code: '' }
@@ -25,6 +27,7 @@ const SECONDS = /^([0-9]{1,6}(?:\.[0-9]{1,9})?)s$/
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['invalid_request_error', 400],
   ['BadRequestError', 400],
+  ['bad_request_error', 400],
   ['authentication_error', 401],
   ['billing_error', 402],
   ['permission_error', 403],
@@ -36,7 +39,7 @@ const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
 ])
 
 /** Members of an error that may hold the status which the answer should have had. */
-const STATUSES = ['code', 'status', 'status_code', 'statusCode']
+const STATUSES = ['code', 'status', 'status_code', 'statusCode', 'http_code']
 
 /**
  * Reads the error bodies that providers send: {error: {...}} of both dialects, alone or in an array, {error: "..."},
@@ -46,6 +49,7 @@ const STATUSES = ['code', 'status', 'status_code', 'statusCode']
 export function readProviderError(body: string): ProviderError {
   const start = body.trimStart().slice(0, TEXT_CHARACTERS_MAX)
   if (SENTENCE.test(start)) return { message: start, code: '', names: [] }
+  if (start.startsWith('<')) return { ...NOTHING, isPage: true }
   return providerErrorOf(readJsonPrefix(body, DEPTH_MAX))
 }
 
@@ -65,7 +69,9 @@ export function providerErrorOf(value: unknown): ProviderError {
   if (typeof value === 'string') return { message: value, code: '', names: namesOf({}, [value]) }
   if (!isJsonObject(value)) return NOTHING
   const error = value['error'] ?? firstOf(value['errors']) ?? value
-  if (typeof error === 'string') return { message: error, code: '', names: namesOf(value, [error]) }
+  if (Array.isArray(error)) return providerErrorOf(error[0])
+  // Web frameworks have the name of the status there, and the sentence in `message`.
+  if (typeof error === 'string') return { message: messageIn(value) || error, code: '', names: namesOf(value, [error]) }
   if (!isJsonObject(error)) return NOTHING
   const message = messageIn(error)
   if (message === '' && isJsonObject(error['error'])) return providerErrorOf(error)

@@ -67,6 +67,7 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'organization_restricted',
     'blocked_api_access',
     'budget_exceeded',
+    'not_enough_balance',
     // Zhipu, https://docs.bigmodel.cn/cn/faq/api-code, and MiniMax, https://platform.minimax.io/docs/api-reference/errorcode.
     '1110',
     '1112',
@@ -121,6 +122,8 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'model_decommissioned',
     'model_terms_required',
     'invalid_model',
+    'unknown_model',
+    'unavailable_model',
     'not_found_error',
     '1211',
   ],
@@ -162,6 +165,12 @@ const CONTEXT: readonly RegExp[] = [
   /longer than the (?:model's context length|maximum model length)/i,
   /(?:input|prompt) token count[^.]{0,40} exceeds the (?:maximum number of tokens|limit)/i,
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
+  /input token count is \d+ but (?:the )?model (?:only )?supports up to/i,
+  // The number is the rest for the answer; a client's own -1 has one digit.
+  /max_(?:completion_)?tokens must be at least 1, got -[1-9]\d+/i,
+  /context size has been exceeded/i,
+  /prompt length \(\d+\) exceeds maximum/i,
+  /length \(\d+\) is greater than max_seq_len/i,
 ]
 
 /** Words in which providers speak of an account without naming it. */
@@ -172,6 +181,8 @@ const ACCOUNT: readonly RegExp[] = [
   /(?:run|ran) out of (?:credits|quota|funds|money)/i,
   /insufficient (?:account )?(?:balance|credits?|funds|quota)/i,
   /requires more credits/i,
+  /credits? (?:are|is) depleted/i,
+  /balance is insufficient|not enough balance/i,
   /(?:account|organization|project|subscription|workspace)[^.]{0,60}\b(?:suspended|deactivated|disabled|terminated|overdue|in arrears|not active)/i,
   /api key[^.]{0,40}\b(?:revoked|expired|disabled|deactivated|not valid)/i,
   /(?:invalid|incorrect) api key/i,
@@ -190,6 +201,9 @@ const ROUTE: readonly RegExp[] = [
   /\bmodel\b[^.]{0,60}\bdecommissioned\b/i,
   /\borganization must be verified\b/i,
   /\buser location is not supported\b/i,
+  /\bis not a valid model id\b/i,
+  /\binvalid model name passed in model=/i,
+  /\bno such model\b/i,
 ]
 
 /** Words in which providers refuse a request for its content, with the status of a forbidden one. */
@@ -199,6 +213,8 @@ const CONTENT: readonly RegExp[] = [
 ]
 /** The status of a function that is out of order, as NVIDIA says it. */
 const DEGRADED = /\bDEGRADED function\b/
+/** Alibaba's and SenseNova's tokens of a minute. */
+const RATE_QUOTA = /^allocated quota exceeded/i
 const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
 
 /** Whose fault an error answer is: by its names, then by its sentence, then by its status. @param status not 2xx */
@@ -212,14 +228,15 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
   const names = error.names ?? [error.code.toLowerCase()]
   for (const owner of ['account', 'context'] as const) {
     const name = names.find((one) => OWNER_OF.get(one) === owner)
-    if (name !== undefined && !isQuotaForNow(name, error)) return { owner, name, certain: true }
+    if (name !== undefined && !isQuotaForNow(status, name, error)) return { owner, name, certain: true }
   }
   // The tokens that are too many for a rate are those of a minute or a day.
   if (status !== TOO_MANY && CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
     return { owner: 'context', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
-  const owner = ownerOfStatus(status)
+  // A page is of a proxy before the provider, whatever the request asks.
+  const owner = error.isPage === true && status !== 413 ? ofPage(status) : ownerOfStatus(status)
   // A status that is more precise than a name's class stays, such as 413 for an invalid request.
   if (name !== undefined && (owner === 'request' || owner === 'provider' || owner === 'account')) {
     return { owner: OWNER_OF.get(name) ?? owner, name, certain: true }
@@ -230,6 +247,7 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
 /** The owner by the status, unless the sentence says more. */
 function ownerBySentence(owner: FaultOwner, { message }: ProviderError): FaultOwner {
   const says = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(sentenceOf(message)))
+  if (owner === 'route' && refusedPart(message) === 'images') return 'request'
   if (owner === 'request') return says(ROUTE) ? 'route' : DEGRADED.test(sentenceOf(message)) ? 'provider' : owner
   return owner === 'account' && says(CONTENT) ? 'request' : owner
 }
@@ -259,6 +277,12 @@ function saysAccount({ message, retryAfterMs }: ProviderError): boolean {
   return ACCOUNT.some((pattern) => pattern.test(sentence))
 }
 
-function isQuotaForNow(name: string, { retryAfterMs }: ProviderError): boolean {
-  return retryAfterMs !== undefined && name.includes('quota')
+/** @param name of the table: some providers have the one for an empty account for a rate as well */
+function isQuotaForNow(status: number, name: string, { retryAfterMs, message }: ProviderError): boolean {
+  return name.includes('quota') && (retryAfterMs !== undefined || (status === TOO_MANY && RATE_QUOTA.test(message)))
+}
+
+function ofPage(status: number): FaultOwner {
+  const owner = ownerOfStatus(status)
+  return owner === 'request' ? 'provider' : owner
 }

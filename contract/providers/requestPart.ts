@@ -1,8 +1,25 @@
-/** A part without which a provider may take a request: of its history, the answer that it begins, or how the answer is drawn. */
-export type RequestPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'sampling'
+/** A part of a history, or the answer that it begins, without which a provider may take a request. */
+type ConversationPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'cacheMarks'
 
-/** The members that say how an answer is drawn, of which some models take none. */
-export const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty']
+/**
+ * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
+ * is drawn, where it stops, whether calls are made together, what is said of its tokens, and how much to think.
+ */
+export const PART_MEMBERS = {
+  sampling: ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty'],
+  stops: ['stop', 'stop_sequences'],
+  parallelCalls: ['parallel_tool_calls'],
+  tokenOdds: ['logprobs', 'top_logprobs', 'logit_bias'],
+  effort: ['reasoning_effort'],
+} as const
+
+/** A part without which a provider may take a request. */
+export type RequestPart = ConversationPart | keyof typeof PART_MEMBERS
+
+/** The members of the parts that are left out. */
+export function membersOf(leavesOut: readonly RequestPart[]): readonly string[] {
+  return leavesOut.flatMap((part) => (part in PART_MEMBERS ? PART_MEMBERS[part as keyof typeof PART_MEMBERS] : []))
+}
 
 /** Providers say first what is wrong; what follows may be the request. */
 export const SENTENCE_CHARACTERS_MAX = 300
@@ -23,6 +40,7 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /(?:not|n't) (?:support|accept|allow)[^.]{0,30}\b(?:images?|image_url|vision)\b/i,
     /\bimage(?:s|_url)?\b[^.]{0,30} (?:only|not) (?:supported|allowed|accepted)/i,
     /too much media/i,
+    /no endpoints found that support image/i,
   ],
   documents: [
     /\bPDFs?\b[^.]{0,80}\b(?:not valid|invalid|password|encrypted|exceeds?|larger|too (?:large|many)|corrupt|damaged|empty)/i,
@@ -40,10 +58,30 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\blast (?:message|turn|role)\b[^.]{0,40}\b(?:must|should|has to)\b[^.]{0,30}\buser\b/i,
     /cannot have \d+ or more assistant messages at the end/i,
   ],
-  sampling: [
-    /\b(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\b/i,
-    /unsupported (?:value|parameter)\W{1,4}(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\b/i,
+  cacheMarks: [
+    /\bcache_control\b.{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
+    /(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized).{0,120}\bcache_control\b/i,
+    /maximum of \d+ blocks with cache_control/i,
   ],
+  sampling: refusalsOf('temperature|top_p|top_k|(?:presence|frequency)_penalty'),
+  stops: refusalsOf('stop_sequences|(?<=[\'"`])stop(?=[\'"`])'),
+  parallelCalls: refusalsOf('parallel_tool_calls'),
+  tokenOdds: refusalsOf('(?:top_)?logprobs|logit_bias'),
+  effort: [...refusalsOf('reasoning_effort|reasoning\\.effort'), /(?:not|n't) support[^.]{0,30}\beffort\b/i],
+}
+
+/** The sentences in which providers refuse a member. @param names as a pattern */
+function refusalsOf(names: string): readonly RegExp[] {
+  return [
+    new RegExp(
+      `\\b(?:${names})\\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\\b`,
+      'i',
+    ),
+    new RegExp(
+      `(?:unsupported|unrecognized|unknown) (?:request )?(?:value|parameter|argument)[^.]{0,20}\\W(?:${names})\\b`,
+      'i',
+    ),
+  ]
 }
 
 /** The part of a request that a provider's error refuses; undefined for none. */

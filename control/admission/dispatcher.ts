@@ -73,7 +73,10 @@ export class EventDispatcher {
   }
 
   private async pass(): Promise<void> {
-    const waiting = await this.pool.query('SELECT 1 FROM admission_events LIMIT 1')
+    const waiting = await this.pool.query({
+      name: 'admission_events_waiting',
+      text: 'SELECT 1 FROM admission_events LIMIT 1',
+    })
     if (waiting.rowCount === 0) return
     const applied = await tryLock(this.pool, 'admission', () => this.applyBatch())
     if (applied === this.limits.admissionEventsBatchMax) this.wake()

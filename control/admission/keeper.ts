@@ -101,7 +101,10 @@ export class AdmissionKeeper {
 }
 
 async function stateOf(pool: Pool): Promise<StateRow> {
-  const found = await pool.query<StateRow>('SELECT epoch, redis_run_id FROM admission_state')
+  const found = await pool.query<StateRow>({
+    name: 'admission_state',
+    text: 'SELECT epoch, redis_run_id FROM admission_state',
+  })
   return found.rows[0] ?? { epoch: '', redis_run_id: '' }
 }
 

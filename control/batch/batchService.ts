@@ -108,7 +108,10 @@ export class BatchService {
   /** Packs due jobs into groups, starts single calls and expires jobs. */
   private async run(): Promise<void> {
     const { pool } = this.options
-    const open = await pool.query('SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1')
+    const open = await pool.query({
+      name: 'open_batch_jobs',
+      text: 'SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1',
+    })
     this.hasOpen = open.rowCount === 1
     if (!this.hasOpen) return
     const providers = await this.providers()

@@ -28,10 +28,11 @@ export async function endDecided(options: ChargerOptions): Promise<number> {
   let last = ''
   // Jobs that cannot be ended yet do not block the jobs after them.
   for (let page = 0; page < options.limits.batchPassMax; page++) {
-    const found = await options.pool.query<JobRow>(
-      `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,
-      [last, options.limits.batchPassMax],
-    )
+    const found = await options.pool.query<JobRow>({
+      name: 'ending_batch_jobs',
+      text: `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,
+      values: [last, options.limits.batchPassMax],
+    })
     ended += await endPage(options, found.rows)
     last = found.rows.at(-1)?.id ?? ''
     if (found.rows.length < options.limits.batchPassMax) break

@@ -48,16 +48,17 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
  * so that a webhook is retried if its sender crashes, and never sent by two senders concurrently.
  */
 export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: BatchLimits): Promise<DueWebhook[]> {
-  const taken = await db.query<DueWebhook>(
-    `UPDATE webhooks w SET attempts = attempts + 1,
+  const taken = await db.query<DueWebhook>({
+    name: 'due_webhooks',
+    text: `UPDATE webhooks w SET attempts = attempts + 1,
        due_at_ms = $1::bigint + LEAST($3::bigint, $2::bigint * power(2, LEAST(w.attempts, 20))::bigint)
      FROM webhook_secrets s
      WHERE s.key_id = w.key_id AND w.id IN (
        SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT $4
        FOR UPDATE SKIP LOCKED)
      RETURNING ${camelColumns('w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret')}`,
-    [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
-  )
+    values: [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
+  })
   return taken.rows
 }
 

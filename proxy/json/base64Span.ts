@@ -12,9 +12,11 @@ const HEAD_BYTES_MAX = 256
 const KEPT_BYTES = 256
 /** The members of requests that are base64 without the head of a data URL. */
 const BARE_MEMBERS = [Buffer.from('"data"'), Buffer.from('"file_data"')]
-/** Characters that readers of base64 rewrite: blanks, percent signs and the letters of its other alphabet. */
-const REWRITTEN = [...' %-_'].map((c) => c.charCodeAt(0))
-const SPACES = 0x20202020
+/** The letters of its other alphabet, which readers of base64 rewrite. */
+const REWRITTEN = [...'-_'].map((c) => c.charCodeAt(0))
+/** The least character of base64. */
+const LEAST = '+'.charCodeAt(0)
+const LEAST_IN_WORD = 0x2b2b2b2b
 const SIGNS = 0x80808080
 
 /**
@@ -55,7 +57,7 @@ const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 1
 
 /** The characters that the inside of a JSON string stands for; -1 where one of them is not as it has to be. */
 function charactersIn(text: Buffer): number {
-  if (!isAscii(text) || REWRITTEN.some((byte) => text.includes(byte)) || hasControls(text)) return -1
+  if (!isAscii(text) || REWRITTEN.some((byte) => text.includes(byte)) || hasLess(text)) return -1
   const first = text.indexOf(BACKSLASH)
   if (first < 0) return text.length
   let escapes = 0
@@ -67,27 +69,30 @@ function charactersIn(text: Buffer): number {
   return text.length - escapes
 }
 
-/** Whether ASCII has control characters, which JSON strings may not have. */
-function hasControls(text: Buffer): boolean {
+/**
+ * Whether ASCII has characters that are less than all of base64: controls, which JSON strings may not have, or blanks and
+ * percent signs, which readers of base64 rewrite.
+ */
+function hasLess(text: Buffer): boolean {
   const before = -text.byteOffset & 3
   const words = new Int32Array(text.buffer, text.byteOffset + before, Math.max(0, text.length - before) >> 2)
   const count = words.length
   let differences = 0
   let i = 0
-  // A byte below that of a space leaves its sign bit in the difference, as does one that was borrowed from.
+  // A byte below the least leaves its sign bit in the difference, as does one that was borrowed from.
   for (; i + 4 <= count; i += 4) {
     differences |= difference(words, i) | difference(words, i + 1) | difference(words, i + 2) | difference(words, i + 3)
   }
   for (; i < count; i++) differences |= difference(words, i)
   return (
     (differences & SIGNS) !== 0 ||
-    text.subarray(0, before).some(isControl) ||
-    text.subarray(before + count * 4).some(isControl)
+    text.subarray(0, before).some(isLess) ||
+    text.subarray(before + count * 4).some(isLess)
   )
 }
 
 function difference(words: Int32Array, i: number): number {
-  return ((words[i] as number) - SPACES) | 0
+  return ((words[i] as number) - LEAST_IN_WORD) | 0
 }
 
-const isControl = (byte: number): boolean => byte < 32
+const isLess = (byte: number): boolean => byte < LEAST

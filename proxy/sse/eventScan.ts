@@ -31,8 +31,10 @@ const NAMES = {
   model: Buffer.from('model'),
   stopReason: Buffer.from('stop_reason'),
 }
+const TEXT = Buffer.from('text')
+const THINKING = Buffer.from('thinking')
 /** The members of a block or a delta with output of the model. */
-const OUTPUT = ['text', 'thinking', 'name', 'input', 'data'].map((name) => Buffer.from(name))
+const OUTPUT = [TEXT, THINKING, ...['name', 'input', 'data'].map((name) => Buffer.from(name))]
 /** JSON within JSON, of which a good part is escapes. */
 const PARTIAL_JSON = Buffer.from('partial_json')
 
@@ -58,6 +60,8 @@ export class EventScan extends JsonScan {
   isTyped = false
   /** A member of the block or the delta is null. */
   hasNull = false
+  /** The kind of the block that a delta or a block with words is of. */
+  words: 'text' | 'thinking' | undefined = undefined
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0
 
@@ -73,6 +77,7 @@ export class EventScan extends JsonScan {
     this.messageStart = this.idStart = this.modelStart = -1
     this.finished = this.hasReceipt = this.isTyped = this.hasNull = false
     this.outputBytes = 0
+    this.words = undefined
     this.skipSpace()
     if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
     this.skipSpace()
@@ -127,7 +132,10 @@ export class EventScan extends JsonScan {
     if (!this.holdsSomething(start)) return
     if (this.isName(nameStart, nameEnd, NAMES.stopReason)) this.finished = true
     for (const name of OUTPUT) {
-      if (this.isName(nameStart, nameEnd, name)) this.outputBytes += this.at - start - 2
+      if (!this.isName(nameStart, nameEnd, name)) continue
+      this.outputBytes += this.at - start - 2
+      if (name === TEXT) this.words = 'text'
+      else if (name === THINKING) this.words = 'thinking'
     }
     if (!this.isName(nameStart, nameEnd, PARTIAL_JSON)) return
     this.outputBytes += jsonTextBytes(this.bytes, start + 1, this.at - 1)

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../contract/std/jsonObject.ts'
 import { type AnswerBounds, hasFewValues } from '../json/jsonObject.ts'
 import type { SseLimits } from './limits.ts'
 
@@ -6,6 +7,9 @@ const CR = 13
 const COLON = 58
 const SPACE = 32
 const LETTER_D = 100
+const LETTER_E = 101
+const LETTER_R = 114
+const ERROR_EVENT_BYTES = 'event: error'.length
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
@@ -62,6 +66,8 @@ export class FrameReader {
   private skipLf = false
   private atStart = true
   private exceeded = false
+  /** The event that is being read is named error. */
+  private isFailure = false
 
   constructor(bounds: EventBounds) {
     this.bounds = bounds
@@ -155,7 +161,10 @@ export class FrameReader {
       return
     }
     const first = dataStart(bytes, start, lineEnd)
-    if (first < 0) return
+    if (first < 0) {
+      if (mayBeFailure(bytes, start, lineEnd)) this.noteFailure(bytes.subarray(start, lineEnd), sink)
+      return
+    }
     // Relays that frame what is framed already write the field's name twice; no JSON begins with it.
     const again = bytes[first] === LETTER_D ? dataStart(bytes, first, lineEnd) : -1
     const from = again < 0 ? first : again
@@ -169,23 +178,36 @@ export class FrameReader {
     this.dataLines++
   }
 
+  /** An event named error is one, whatever its data; and some servers write a field `error` in place of data. */
+  private noteFailure(line: Buffer, sink: FrameSink): void {
+    const [, name = '', value = ''] = FIELD.exec(line.toString('utf8', 0, FAILURE_BYTES_MAX)) ?? []
+    if (name === 'event') this.isFailure = value === 'error'
+    else if (name === 'error') this.deliver(sink, failureEvent(value), 1)
+  }
+
   private dispatch(bytes: Buffer, sink: FrameSink): void {
-    const lines = this.dataLines
+    const { dataLines: lines, isFailure } = this
+    this.isFailure = false
     if (lines === 0) return
     this.dataLines = 0
     if (lines === 1) {
-      if (this.dataEnd > this.dataStart) this.deliver(sink, bytes, this.dataStart, this.dataEnd, 1)
+      if (this.dataEnd <= this.dataStart) return
+      if (isFailure) this.deliver(sink, failureEvent(bytes.toString('utf8', this.dataStart, this.dataEnd)), 1)
+      else this.deliverIn(sink, bytes, this.dataStart, this.dataEnd, 1)
       return
     }
     const parts = [bytes.subarray(this.dataStart, this.dataEnd)]
     const more = this.moreLines ?? []
     for (let i = 0; i < more.length; i += 2) parts.push(LINE_FEED, bytes.subarray(more[i], more[i + 1]))
     this.moreLines = null
-    const joined = Buffer.concat(parts)
-    this.deliver(sink, joined, 0, joined.length, lines)
+    this.deliver(sink, Buffer.concat(parts), lines)
   }
 
-  private deliver(sink: FrameSink, bytes: Buffer, start: number, end: number, lines: number): void {
+  private deliver(sink: FrameSink, data: Buffer, lines: number): void {
+    this.deliverIn(sink, data, 0, data.length, lines)
+  }
+
+  private deliverIn(sink: FrameSink, bytes: Buffer, start: number, end: number, lines: number): void {
     if (end - start > FEW_VALUES_BYTES && !hasFewValues(bytes.subarray(start, end), this.bounds)) this.exceeded = true
     else if (!this.exceeded) sink.onData(bytes, start, end, lines)
   }
@@ -241,6 +263,33 @@ export class FrameReader {
 }
 
 const LINE_FEED = Buffer.from('\n')
+const FIELD = /^(event|error): ?(.*)$/s
+/** An error is flat, and longer ones are no use to anybody. */
+const FAILURE_BYTES_MAX = 16_384
+/** The members of an event that is read as it is: a failure in a known form, or an answer. */
+const KNOWN = ['error', 'errors', 'choices', 'type', 'object']
+
+/** Nearly all lines beside data are names of other events, which are not to be made a text. */
+function mayBeFailure(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] !== LETTER_E) return false
+  return bytes[start + 1] === LETTER_R || end - start <= ERROR_EVENT_BYTES
+}
+
+/** Data that is a failure, in the form that readers of events know. */
+function failureEvent(text: string): Buffer {
+  const stated = parsed(text)
+  if (isJsonObject(stated) && KNOWN.some((name) => name in stated)) return Buffer.from(text)
+  const message = typeof stated === 'string' ? stated : text
+  return Buffer.from(JSON.stringify({ error: isJsonObject(stated) ? stated : { message } }))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** The position of the value of a line `data: value`; -1 when the line has another field. */
 export function dataStart(bytes: Buffer, start: number, end: number): number {

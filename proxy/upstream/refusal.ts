@@ -66,7 +66,8 @@ export function classifyRefusal(
       return {
         ...unavailable(),
         routeFault: true,
-        ...(isEcho && { perhapsRequest: true }),
+        // A firewall before the provider denies what one request says, with the status of an account.
+        ...((isEcho || provider.isPage === true) && { perhapsRequest: true }),
         retryAfterMs,
         ...(certain && { accountFault: name === '' ? 'no money' : name }),
         // A key may be denied for what a request asks, and so must not be out for long.

@@ -11,8 +11,9 @@ import { type Stack, startStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 import { ERROR_ROWS, type Row } from './providerErrorRows.ts'
 import { FAULT_ROWS } from './providerFaultRows.ts'
+import { WORD_ROWS } from './providerWordRows.ts'
 
-const ROWS = [...ERROR_ROWS, ...FAULT_ROWS]
+const ROWS = [...ERROR_ROWS, ...FAULT_ROWS, ...WORD_ROWS]
 
 const modelOf = ({ name }: Row): string => name.replaceAll(/[^a-zA-Z0-9]+/g, '-')
 

@@ -91,6 +91,93 @@ const ROWS: readonly Row[] = [
     got: said,
     both: true,
   },
+  {
+    name: 'members of null beside the text',
+    body:
+      START +
+      block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'It is 4.', partial_json: null }) +
+      ending() +
+      STOP,
+    got: said,
+    both: true,
+  },
+  {
+    name: 'members of null beside the input',
+    body:
+      START +
+      block(
+        0,
+        { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} },
+        { type: 'input_json_delta', partial_json: '{"a":1}', text: null },
+      ) +
+      ending('tool_use') +
+      STOP,
+    got: called,
+    both: true,
+  },
+  {
+    name: 'thinking in a block of text',
+    body:
+      START +
+      block(
+        0,
+        { type: 'text', text: '' },
+        { type: 'thinking_delta', thinking: '2 and 2' },
+        { type: 'text_delta', text: 'It is 4.' },
+      ) +
+      ending() +
+      STOP,
+    got: { ...said, reasoning: '2 and 2' },
+    both: true,
+  },
+  {
+    name: 'a text in a block of thinking',
+    body:
+      START +
+      block(
+        0,
+        { type: 'thinking', thinking: '', signature: '' },
+        { type: 'thinking_delta', thinking: '2 and 2' },
+        { type: 'text_delta', text: 'It is 4.' },
+      ) +
+      ending() +
+      STOP,
+    got: { ...said, reasoning: '2 and 2' },
+    both: true,
+  },
+  {
+    name: 'an empty piece of input in a block of text',
+    body:
+      START +
+      block(
+        0,
+        { type: 'text', text: '' },
+        { type: 'input_json_delta', partial_json: '' },
+        { type: 'text_delta', text: 'It is 4.' },
+      ) +
+      ending() +
+      STOP,
+    got: said,
+    both: true,
+  },
+  {
+    name: 'usage without a reason amid a call',
+    body:
+      START +
+      event('content_block_start', {
+        index: 0,
+        content_block: { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} },
+      }) +
+      event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: '{"a"' } }) +
+      ending(null, { output_tokens: 2 }) +
+      event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: ':1}' } }) +
+      event('content_block_stop', { index: 0 }) +
+      ending('tool_use') +
+      STOP,
+    got: called,
+    both: true,
+  },
+  { name: 'an error as an event with a name', body: `${START}event: error\ndata: {"message":"boom"}\n\n${STOP}` },
   { name: 'broken off', body: START + ANSWER },
   { name: 'half an event', body: `${START}data: {"type":"content_bl` },
   { name: 'an error', body: START + event('error', { error: { type: 'overloaded_error', message: 'no' } }) },

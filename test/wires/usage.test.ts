@@ -11,9 +11,10 @@ import { type Stack, startStack } from '../support/stack.ts'
 import { countsOf, dueUnits, PRICE } from './usageCounts.ts'
 import { ROWS as REPORTS, type Report, type Row } from './usageRows.ts'
 import { SPELLINGS } from './usageSpellings.ts'
+import { SUM_ROWS } from './usageSumRows.ts'
 
 const SAID = 'Hello to you.'
-const ROWS: readonly Row[] = [...REPORTS, ...SPELLINGS]
+const ROWS: readonly Row[] = [...REPORTS, ...SPELLINGS, ...SUM_ROWS]
 
 /** The place of a report in a chunk or an answer of the OpenAI dialect. */
 function placed(choice: Report, report: Report, place: Row['place']): Report {

@@ -18,7 +18,8 @@ export interface Row {
   readonly whole?: Counts
 }
 
-const openai = (prompt: number, output: number, more: Report = {}): Report => ({
+/** A report in the words of chat completions. */
+export const openai = (prompt: number, output: number, more: Report = {}): Report => ({
   prompt_tokens: prompt,
   completion_tokens: output,
   ...more,
@@ -30,7 +31,7 @@ const claude = (input: number, output: number, more: Report = {}): Report => ({
   ...more,
 })
 
-/** The table. */
+/** The table; `usageSumRows.ts` has more. */
 export const ROWS: readonly Row[] = [
   // Whether reasoning is a part of the output is decided by the total.
   {

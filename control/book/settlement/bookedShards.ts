@@ -78,12 +78,18 @@ export class BookedShards {
 
   private async renewIn(client: Client): Promise<{ held: number[]; taken: number[]; fair: number }> {
     const leaseMs = this.limits.bookerLeaseMs
-    await client.query(SEEN, [this.booker])
-    const own = await client.query<{ shard: number }>('SELECT shard FROM booked_shards WHERE booker = $1', [
-      this.booker,
-    ])
+    await client.query({ name: 'booker_seen', text: SEEN, values: [this.booker] })
+    const own = await client.query<{ shard: number }>({
+      name: 'booker_shards',
+      text: 'SELECT shard FROM booked_shards WHERE booker = $1',
+      values: [this.booker],
+    })
     const held = own.rows.map(({ shard }) => shard)
-    const living = await client.query<{ count: number }>(`SELECT count(*) FROM bookers WHERE ${LIVING}`, [leaseMs])
+    const living = await client.query<{ count: number }>({
+      name: 'bookers_living',
+      text: `SELECT count(*) FROM bookers WHERE ${LIVING}`,
+      values: [leaseMs],
+    })
     const fair = Math.ceil(SHARD_COUNT / Math.max(1, living.rows[0]?.count ?? 1))
     if (held.length >= fair) return { held, taken: [], fair }
     await client.query(`DELETE FROM bookers WHERE NOT ${LIVING}`, [leaseMs])

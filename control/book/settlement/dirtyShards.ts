@@ -13,7 +13,10 @@ export async function markDirty(db: Queryable, shards: readonly number[], reason
 
 /** The shards that are noted, in their order. */
 export async function dirtyShards(db: Queryable): Promise<number[]> {
-  const found = await db.query<{ shard: number }>('SELECT shard FROM admission_dirty ORDER BY shard')
+  const found = await db.query<{ shard: number }>({
+    name: 'dirty_shards',
+    text: 'SELECT shard FROM admission_dirty ORDER BY shard',
+  })
   return found.rows.map((row) => row.shard)
 }
 

@@ -13,9 +13,10 @@ export interface StreamPosition {
 
 /** The positions by shard; a shard that never had an entry is absent. */
 export async function readPositions(client: Queryable): Promise<Map<number, StreamPosition>> {
-  const found = await client.query<{ shard: number; last_ms: number; last_seq: number; loaded_ms: number }>(
-    'SELECT shard, last_ms, last_seq, loaded_ms FROM stream_positions',
-  )
+  const found = await client.query<{ shard: number; last_ms: number; last_seq: number; loaded_ms: number }>({
+    name: 'stream_positions',
+    text: 'SELECT shard, last_ms, last_seq, loaded_ms FROM stream_positions',
+  })
   return new Map(
     found.rows.map((row) => [row.shard, { last: { ms: row.last_ms, seq: row.last_seq }, loadedMs: row.loaded_ms }]),
   )

@@ -97,7 +97,10 @@ export async function noteModels(db: Queryable, ids: readonly string[], nowMs: n
 
 /** The CatalogRecord in force, encoded, or undefined before the first publication. */
 export async function currentRecord(db: Queryable): Promise<Buffer | undefined> {
-  const found = await db.query<{ record: Buffer }>('SELECT record FROM catalog_records ORDER BY id DESC LIMIT 1')
+  const found = await db.query<{ record: Buffer }>({
+    name: 'catalog_in_force',
+    text: 'SELECT record FROM catalog_records ORDER BY id DESC LIMIT 1',
+  })
   return found.rows[0]?.record
 }
 

@@ -23,11 +23,12 @@ export interface ReserveDay {
 
 /** The last reading; undefined before the first. */
 export async function lastReading(db: Queryable): Promise<LastReading | undefined> {
-  const found = await db.query<LastReading>(
-    `SELECT last_reading AS reserve, last_at AS at, short_readings AS "shortReadings",
+  const found = await db.query<LastReading>({
+    name: 'last_reading',
+    text: `SELECT last_reading AS reserve, last_at AS at, short_readings AS "shortReadings",
        extract(epoch FROM clock_timestamp() - last_at)::float8 * 1000 AS "ageMs"
      FROM reserve_days ORDER BY day DESC LIMIT 1`,
-  )
+  })
   return found.rows[0]
 }
 

@@ -26,9 +26,11 @@ export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Runti
 /** @returns how many changes were read */
 async function announceBatch(pool: Pool, redis: Redis, limits: RuntimeLimits): Promise<number> {
   // Newest first, so that a change does not wait for a backlog of other accounts.
-  const { rows } = await pool.query<ChangeRow>('SELECT seq, hash FROM key_changes ORDER BY seq DESC LIMIT $1', [
-    limits.keyChangesBatchMax,
-  ])
+  const { rows } = await pool.query<ChangeRow>({
+    name: 'key_changes',
+    text: 'SELECT seq, hash FROM key_changes ORDER BY seq DESC LIMIT $1',
+    values: [limits.keyChangesBatchMax],
+  })
   if (rows.length === 0) return 0
   const hashes = [...new Set(rows.map(({ hash }) => hash))]
   // Before the events, so that a proxy that has one does not read the old record again.

@@ -19,18 +19,26 @@ const FORMATS: ReadonlySet<unknown> = new Set(
 const ABOUT_ITSELF: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties'])
 const DEFINITION = /^#\/(?:\$defs|definitions)\/([^/]+)$/
 
+/** Source: the same page, "Schema complexity limits". */
+const UNIONS_MAX = 16
+const OPTIONAL_MAX = 24
+
 /** Thrown for a schema that the format has no words for. */
 class Unsayable extends Error {}
 
 /**
  * The schema of an answer as the Messages format takes it, which refuses most limits of numbers, texts and lists: they become
  * a part of the description, as in the format's own packages.
- * @returns null for a schema that it cannot express: open objects, references to itself or elsewhere, any value
+ * @returns null for a schema that it cannot express: open objects, references to itself or elsewhere, any value, more unions
+ *   or optional members than it takes
  */
 export function answerSchema(schema: unknown): JsonObject | null {
   try {
     assertNoLoops(schema)
-    return taken(schema)
+    const clean = taken(schema)
+    const { unions, optional } = complexityOf(clean)
+    if (unions > UNIONS_MAX || optional > OPTIONAL_MAX) throw new Unsayable()
+    return clean
   } catch (error) {
     if (error instanceof Unsayable) return null
     throw error
@@ -59,6 +67,28 @@ function taken(schema: unknown): JsonObject {
     clean['description'] = `${before}{${said.join(', ')}}`
   }
   return clean
+}
+
+/** How many unions of types and how many optional members a schema has, those of its parts included. */
+function complexityOf(value: unknown): { readonly unions: number; readonly optional: number } {
+  if (Array.isArray(value)) return sumOf(value)
+  if (!isJsonObject(value)) return { unions: 0, optional: 0 }
+  const { type, anyOf, properties, required } = value
+  const { unions, optional } = sumOf(Object.values(value))
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  const open = names.filter((name) => !(Array.isArray(required) && required.includes(name)))
+  return {
+    unions: unions + (Array.isArray(type) || Array.isArray(anyOf) ? 1 : 0),
+    optional: optional + open.length,
+  }
+}
+
+function sumOf(values: readonly unknown[]): { readonly unions: number; readonly optional: number } {
+  const all = values.map(complexityOf)
+  return {
+    unions: all.reduce((sum, { unions }) => sum + unions, 0),
+    optional: all.reduce((sum, { optional }) => sum + optional, 0),
+  }
 }
 
 /** The format takes objects whose members are all named. */

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { Route } from '../../catalog/pricedItem.ts'
 import { exactJson } from '../../json/exactJson.ts'
 import { ANY_JSON, askedSchema, wordsFor } from '../shared/anyJson.ts'
+import { withMarksTaken } from '../shared/cacheMarks.ts'
 import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
@@ -44,12 +45,13 @@ export function printAnthropic(
   // A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries; and no
   // model thinks amid an answer that it continues.
   const mayThink =
+    model.leavesOut?.includes('effort') !== true &&
     turns.at(-1)?.role !== 'assistant' &&
     !forcesTool(forward['tool_choice']) &&
     !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
-  const rest = exactJson(prompt).slice(1)
+  const rest = exactJson(withMarksTaken(prompt)).slice(1)
   return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }
 }
 

@@ -7,7 +7,7 @@ import { isGiven } from '../../json/fields.ts'
 import { calledName } from '../shared/clientTools.ts'
 import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
-import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
+import { FAILED, leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readOrLeaveOut } from '../shared/oldPart.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { areParts, jsonAsText, readCallId, readText, textOf } from '../shared/text.ts'
@@ -16,6 +16,7 @@ import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 import type { CallMembers } from './callMembers.ts'
+import { THOUGHTS } from './foreignThoughts.ts'
 
 const TEXT_TYPE = /^text\/|^application\/json$/
 
@@ -54,8 +55,10 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = 
     text: textBlock,
     tool_use: readToolUse,
     thinking: readThinking,
-    redacted_thinking: (block, field, { size, members }) =>
-      members.take(block['data'], size) ? null : redactedThinking(readText(block['data'], `${field}.data`, size)),
+    redacted_thinking: ({ data }, field, { size, members }) =>
+      typeof data !== 'string' || members.take(data, size)
+        ? null
+        : redactedThinking(readText(data, `${field}.data`, size)),
   },
 }
 
@@ -86,7 +89,8 @@ function readBlocks(
     const { type } = block
     const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
     const read = reader === undefined ? readOther(block, readers, name, reading) : reader(block, name, reading)
-    if (read !== null) clean.push(withCache(read, block['cache_control'], name))
+    // The format has no marks on thinking.
+    if (read !== null) clean.push(THOUGHTS.has(type) ? read : withCache(read, block['cache_control'], name))
   }
   return clean
 }
@@ -149,6 +153,7 @@ function readServedImage(block: JsonObject, field: string, { size }: Reading): J
 
 function readDocument(block: JsonObject, field: string, { size, newest }: Reading): JsonObject | null {
   const name = `${field}.source`
+  if (!newest && !isJsonObject(block['source'])) return said(leftOut('document'), field, size)
   const source = objectOf(block['source'], name)
   if (isPdf(source)) {
     countPdf(size)
@@ -192,12 +197,18 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
 }
 
 function readToolUse(block: JsonObject, field: string, { size, members }: Reading): JsonObject {
-  const { input: given } = block
-  const input = typeof given === 'string' ? inputOf(given) : objectOf(given ?? {}, `${field}.input`)
+  const input = readInput(block['input'] ?? {}, `${field}.input`)
   size.textBytes += jsonBytes(input)
   const id = callId(readCallId(block['id'], `${field}.id`, size))
   members.give(id, size)
   return { type: 'tool_use', id, name: calledName(readText(block['name'], `${field}.name`, size)), input }
+}
+
+/** The input of a call. Packages for PHP write `[]` for an object without members. */
+function readInput(given: unknown, field: string): JsonObject {
+  if (typeof given === 'string') return inputOf(given)
+  if (!Array.isArray(given)) return objectOf(given, field)
+  return given.length === 0 ? {} : { arguments: JSON.stringify(given) }
 }
 
 function readToolResult(block: JsonObject, field: string, reading: Reading): JsonObject {
@@ -214,8 +225,21 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
     if (isBlank(read)) reading.size.rewritten = true
     else if (read.length > 0) clean['content'] = read
   }
-  if (block['is_error'] === true) clean['is_error'] = true
-  return clean
+  return block['is_error'] === true ? asFailure(clean, reading.size) : clean
+}
+
+/** A result of a call that has failed, of which the format takes texts alone, and at least one: others say so in a text. */
+function asFailure(result: JsonObject, size: PromptSize): JsonObject {
+  const content = (result['content'] ?? []) as string | JsonObject[]
+  const blocks = typeof content === 'string' ? [] : content
+  const isText = blocks.every(({ type }) => type === 'text')
+  if (isText && content.length > 0) return { ...result, is_error: true }
+  size.rewritten = true
+  if (blocks.some(({ type }) => type === 'text')) return result
+  size.textBytes += FAILED.length
+  return isText
+    ? { ...result, content: FAILED, is_error: true }
+    : { ...result, content: [{ type: 'text', text: FAILED }, ...blocks] }
 }
 
 // Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it. Clients

@@ -1,19 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { MAPS, PARTS } from '../shared/soundSchema.ts'
 
-/** Members that hold schemas by name. */
-const MAPS: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-])
-/** Members that are a schema or a list of some. */
-const PARTS: ReadonlySet<string> = new Set(
-  'items prefixItems additionalItems additionalProperties anyOf oneOf allOf not contains propertyNames if then else'.split(
-    ' ',
-  ),
-)
 const LIMITS = [
   ['exclusiveMinimum', 'minimum'],
   ['exclusiveMaximum', 'maximum'],

@@ -7,11 +7,16 @@ import { statedStop, unstatedStop } from './stopReasons.ts'
 interface OpenBlock {
   /** Its place in the message. */
   readonly index: number
+  readonly kind: unknown
   /** JSON of a call's input that came with its beginning, in place of deltas. */
   held: string
 }
 
 const NO_COUNTS = { input_tokens: 0, output_tokens: 0 }
+/** The kinds of blocks with words of the model. */
+const WORDS: ReadonlySet<unknown> = new Set(['text', 'thinking'])
+/** The kinds of blocks whose deltas are known. */
+const KINDS: ReadonlySet<unknown> = new Set([...WORDS, 'tool_use'])
 /** The type of a delta by its member, for one that states none, and the block that it is a piece of. */
 const DELTAS: readonly (readonly [member: string, type: string, block: JsonObject | null])[] = [
   ['text', 'text_delta', { type: 'text', text: '' }],
@@ -46,9 +51,11 @@ export class EventRepair {
     this.ids = new CallIds(requestId)
   }
 
-  /** Whether events of deltas can be passed on without being read. */
-  get passesDeltas(): boolean {
-    return this.isSound && this.open.size > 0
+  /** Whether an event with a delta of this type can be passed on without being read. */
+  passesDelta(type: string | undefined): boolean {
+    if (!this.isSound || this.open.size === 0) return false
+    const kind = this.openAt(undefined)?.kind
+    return type === undefined ? !WORDS.has(kind) : kind === type || !KINDS.has(kind)
   }
 
   /**
@@ -104,7 +111,7 @@ export class EventRepair {
     const index = this.begun++
     const given = event['index'] ?? index
     const before = this.close(given)
-    const open: OpenBlock = { index, held: isCall(block) ? inputText(block['input']) : '' }
+    const open: OpenBlock = { index, kind: block['type'], held: isCall(block) ? inputText(block['input']) : '' }
     this.open.set(given, open)
     this.newest = given
     const written = isCall(block) ? { ...block, id: this.ids.next(block['id']), input: {} } : withText(block)
@@ -119,22 +126,25 @@ export class EventRepair {
   }
 
   private piece(event: JsonObject, delta: JsonObject): readonly JsonObject[] | null {
+    const kind = DELTAS.find(([, type]) => type === delta['type'])
     // Packages add null to the text as a word.
-    if (DELTAS.some(([member]) => delta[member] === null)) return []
+    if (kind === undefined ? DELTAS.some(([member]) => delta[member] === null) : delta[kind[0]] === null) return []
     const open = this.openAt(event['index'])
-    if (open !== undefined) {
+    if (open !== undefined && !isOfOther(open, kind, delta)) {
       if (typeof delta['partial_json'] === 'string' && delta['partial_json'] !== '') open.held = ''
       const isSame = event['index'] === open.index && delta === event['delta']
       return isSame ? null : [deltaOf(open.index, delta)]
     }
-    const kind = DELTAS.find(([, type]) => type === delta['type'])
+    if (open !== undefined && kind !== undefined && delta[kind[0]] === '') return []
     // Nobody knows which tool it calls.
     if (kind?.[2] === null) this.broken = true
     if (kind === undefined || kind[2] === null) return []
+    const before = open === undefined ? [] : this.close(event['index'] ?? this.newest)
     const index = this.begun
-    const block = { type: 'content_block_start', index, content_block: kind[2] }
-    this.begin({ ...block, index: event['index'] }, kind[2])
-    return [block, deltaOf(index, delta)]
+    // Readers gather the text in the block.
+    const block = { type: 'content_block_start', index, content_block: { ...kind[2] } }
+    this.begin({ ...block, index: event['index'] }, block.content_block)
+    return [...before, block, deltaOf(index, delta)]
   }
 
   private stop(event: JsonObject): readonly JsonObject[] | null {
@@ -143,8 +153,9 @@ export class EventRepair {
   }
 
   private reason(event: JsonObject, delta: JsonObject): readonly JsonObject[] | null {
-    const closed = this.closeAll()
     const given = delta['stop_reason']
+    // Without a reason it reports usage alone, and the message goes on.
+    const closed = isGiven(given) ? this.closeAll() : []
     const reason = statedStop(given, this.ids.count)
     if (reason === 'error') {
       this.error = event['error'] ?? null
@@ -177,6 +188,16 @@ export class EventRepair {
   private closeAll(): JsonObject[] {
     return [...this.open.keys()].flatMap((given) => this.close(given))
   }
+}
+
+/** Whether a delta is none of its block's kind, which packages refuse or lose. */
+function isOfOther(open: OpenBlock, kind: (typeof DELTAS)[number] | undefined, delta: JsonObject): boolean {
+  if (kind === undefined || !KINDS.has(open.kind) || open.kind === kind[2]?.['type']) return false
+  return kind[2] === null ? WORDS.has(open.kind) : typeof delta[kind[0]] === 'string'
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== null && value !== undefined
 }
 
 /** Typed clients demand the member, also where no stop sequence was met. */

@@ -1,23 +1,40 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { soundSchema } from '../shared/soundSchema.ts'
 import { currentSchema } from './currentSchema.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
 const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
+/** The names of members that the format takes. */
+const MEMBER = /^[\w.-]{1,64}$/
 const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/
 
 /**
  * The parameters of a tool as the Messages format takes them: an object by name, without a union or a reference at the top,
  * whose members become its own, in the words of the newest draft. Members that only some of a union require are not required.
+ * Those with names that the format refuses are left out, which the description says.
  */
 export function inputSchema(parameters: unknown): JsonObject {
   if (!isJsonObject(parameters)) return ANY_INPUT
   const { type } = parameters
   const isNamed = typeof type === 'string' || type === undefined
   const own: JsonObject = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
-  // Packages for Go write lists and maps without a member as null.
-  for (const name of ['properties', 'required']) if (own[name] === null) delete own[name]
-  return currentSchema(isComposed(own) ? withoutUnions(own) : own)
+  const sound = soundSchema(own)
+  return withNamesTaken(currentSchema(isComposed(sound) ? withoutUnions(sound) : sound))
+}
+
+function withNamesTaken(schema: JsonObject): JsonObject {
+  const { properties, required, description } = schema
+  const refused = isJsonObject(properties) ? Object.keys(properties).filter((name) => !MEMBER.test(name)) : []
+  if (refused.length === 0) return schema
+  const taken = Object.entries(properties as JsonObject).filter(([name]) => !refused.includes(name))
+  const note = `Members that cannot be set: ${refused.join(', ')}`
+  return {
+    ...schema,
+    properties: Object.fromEntries(taken),
+    description: typeof description === 'string' ? `${description}\n\n${note}` : note,
+    ...(Array.isArray(required) && { required: required.filter((name) => !refused.includes(name as string)) }),
+  }
 }
 
 /** Whether a schema says what an object is by a union or a reference. */

@@ -87,7 +87,7 @@ export class MessagesStream implements FrameSink, RelayStream {
     }
     this.note()
     const isSound = scan.kind === DELTA && scan.isTyped && !scan.hasNull
-    if (isSound && this.repair.passesDeltas) this.write(bytes, start, end)
+    if (isSound && this.repair.passesDelta(scan.words)) this.write(bytes, start, end)
     else this.repaired(bytes, start, end)
   }
 

@@ -7,6 +7,7 @@ import type { AnswerJson } from '../../json/answerJson.ts'
 import { exactJson } from '../../json/exactJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
+import { withMarksTaken } from '../shared/cacheMarks.ts'
 import type { ChatFields } from '../shared/chatRequest.ts'
 import type {
   AnswerContext,
@@ -22,6 +23,7 @@ import { withoutRefused } from '../shared/refusedParts.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
+import { fittingThinking } from './anthropicThinking.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { withoutThoughts } from './foreignThoughts.ts'
@@ -60,14 +62,11 @@ export function messagesOf(request: unknown): MessagesRequest {
   throw new Error('only Messages requests are asked for as such')
 }
 
-/** The body of a request as a model and its provider take it: thinking is only for models that think. */
+/** The body of a request as a model and its provider take it. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
   const taken = providerBody(knownTo(model, shownTo(model, request)), request.prompt.tools ?? 0)
   const whole = placedSystem(taken, model.form?.systemFirst === true)
-  if (model.thinking !== 'none') return whole
-  const { thinking: _thinking, output_config: config, ...body } = whole
-  const { format } = (config ?? {}) as JsonObject
-  return format === undefined ? body : { ...body, output_config: { format } }
+  return fittingThinking(withMarksTaken(whole), model.thinking, request.maxTokens ?? model.maxOutput)
 }
 
 /** A body without the parts of its history that a provider has refused. */

@@ -5,6 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
+import { isEmptyList } from '../shared/soundSchema.ts'
 import { readText } from '../shared/text.ts'
 import { boundedTools, toolList } from '../shared/toolList.ts'
 import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
@@ -49,7 +50,7 @@ function readTool(tool: unknown, i: number): JsonObject | null {
   if (isGiven(tool['type']) && tool['type'] !== 'custom') return null
   const { name, description, input_schema: schema } = tool
   if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
-  if (!isJsonObject(schema))
+  if (!isJsonObject(schema) && !isEmptyList(schema))
     throw invalidRequest(`${field}.input_schema must be a JSON schema.`, `${field}.input_schema`)
   const clean: JsonObject = { name, input_schema: inputSchema(schema) }
   if (isGiven(description)) {

@@ -4,6 +4,7 @@ import { sentName } from '../shared/clientTools.ts'
 import { userForOpenai } from '../shared/endUser.ts'
 import { fittingCallId } from '../shared/historyCallIds.ts'
 import { keepReasoning } from '../shared/keptReasoning.ts'
+import { FAILED } from '../shared/leftOut.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
@@ -14,7 +15,6 @@ import { isComposed } from './inputSchema.ts'
 type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
 const SYSTEM_JOINT = '\n\n'
-const FAILED = 'error'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
 const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['low', 'low'],
@@ -163,9 +163,20 @@ function chatTool({ name, description, input_schema: schema, strict }: JsonObjec
       name: sentName(String(name)),
       ...described,
       parameters,
-      ...(strict === undefined ? {} : { strict }),
+      ...(strict === true && isStrict(schema) ? { strict } : {}),
     },
   }
+}
+
+/** Whether every object of a schema names all of its members as required, without which OpenAI refuses `strict`. */
+function isStrict(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrict)
+  if (!isJsonObject(schema)) return true
+  const { properties, required, additionalProperties: more } = schema
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  const isClosed = !isJsonObject(properties) || more === false
+  const isWhole = names.every((name) => Array.isArray(required) && required.includes(name))
+  return isClosed && isWhole && Object.values(schema).every(isStrict)
 }
 
 /** An object that says nothing of its members. */

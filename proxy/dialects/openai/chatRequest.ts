@@ -32,7 +32,7 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
   const tools = readTools(body, limits)
   Object.assign(forward, tools.forward)
   prompt.tools = tools.count
-  completeCalls(messages, tools.differing, prompt)
+  completeCalls(messages, tools.differing, prompt, tools.names)
   if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null

@@ -8,6 +8,7 @@ import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
 import { NO_ARGUMENTS } from '../shared/message.ts'
+import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
 import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
@@ -23,6 +24,8 @@ export interface ChatTools {
   /** tools, tool_choice and parallel_tool_calls. */
   readonly forward: JsonObject
   readonly count: number
+  /** Their names as they are sent. */
+  readonly names: ReadonlySet<string>
   /** Those that the client knows otherwise than the provider. */
   readonly differing: readonly ClientTool[]
 }
@@ -35,14 +38,15 @@ export interface ChatTools {
 export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   const listed = toolList(body['tools'], '{type: "function", function}', limits)
   const tools = listed.map(readTool).filter((tool) => tool !== null)
-  if (tools.length === 0) return { forward: {}, count: 0, differing: [] }
+  const names = new Set(tools.map(({ sent }) => String(sent['name'])))
+  if (tools.length === 0) return { forward: {}, count: 0, names, differing: [] }
   const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
   if (isGiven(body['tool_choice']) && !choosesHosted(body)) forward['tool_choice'] = readToolChoice(body['tool_choice'])
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }
   const differing = tools.map(({ client }) => client).filter((client) => client !== undefined)
-  return { forward, count: tools.length, differing }
+  return { forward, count: tools.length, names, differing }
 }
 
 // Some clients send the tools of another format, such as Responses or Messages, to this one.
@@ -62,9 +66,17 @@ function readTool(tool: unknown, i: number): ChatTool | null {
 }
 
 /** A function, with the name that providers of the Anthropic format get where they do not take its own. */
-function withClient(sent: Named): ChatTool {
+function withClient(said: Named): ChatTool {
+  const sent = withSoundParameters(said)
   const called = calledName(sent.name)
   return called === sent.name ? { sent } : { sent, client: { sent: called, name: sent.name, kind: 'function' } }
+}
+
+function withSoundParameters(said: Named): Named {
+  const { parameters, ...others } = said
+  if (isEmptyList(parameters)) return others as Named
+  const sound = isJsonObject(parameters) ? soundSchema(parameters) : parameters
+  return sound === parameters ? said : { ...said, parameters: sound }
 }
 
 // A tool without `custom` is in the form of Responses. Clients that mix the formats, as Cursor does, read calls of functions alone.
@@ -115,16 +127,25 @@ function chosenName(choice: JsonObject): string | null {
 /**
  * Makes calls of custom tools calls of the functions that stand for them, in place. Clients that know them as calls of functions
  * send the input itself as their arguments. The arguments of the others are JSON of an object afterwards.
+ * @param offered the names of the request's tools: another one, which a model has made up, becomes one that providers take;
+ *   absent where the names are those of providers already
  */
-export function completeCalls(messages: readonly JsonObject[], tools: readonly ClientTool[], size: PromptSize): void {
+export function completeCalls(
+  messages: readonly JsonObject[],
+  tools: readonly ClientTool[],
+  size: PromptSize,
+  offered?: ReadonlySet<string>,
+): void {
   const names = new Set(tools.filter((tool) => tool.isCalledAsFunction === true).map(({ name }) => name))
   for (const { tool_calls: calls } of messages) {
     if (!Array.isArray(calls)) continue
     for (const call of calls as JsonObject[]) {
       const { name, arguments: text } = call['function'] as Called
-      const sent = names.has(name) ? customCall(name, text) : { name, arguments: wholeArguments(text) }
-      if (sent.arguments === text) continue
-      size.textBytes += Buffer.byteLength(sent.arguments) - Buffer.byteLength(text)
+      const sent = names.has(name)
+        ? customCall(name, text)
+        : { name: offered?.has(name) === false ? sentName(name) : name, arguments: wholeArguments(text) }
+      if (sent.arguments === text && sent.name === name) continue
+      size.textBytes += Buffer.byteLength(sent.arguments + sent.name) - Buffer.byteLength(text + name)
       size.rewritten = true
       call['function'] = sent
     }

@@ -1,3 +1,4 @@
+import { saysSomething } from '../../../contract/api/answerError.ts'
 import { callPieces } from '../../../contract/api/callPiece.ts'
 import { type FinishReason, givenReason } from '../../../contract/api/finishReason.ts'
 import { type Said, saidIn } from '../../../contract/api/saidText.ts'
@@ -114,15 +115,20 @@ export class ChoiceReader {
   }
 
   private readReason(choice: JsonObject, sink: MessageSink): void {
+    const { error } = choice
+    // OpenRouter states the failure of a choice in it, whatever its reason.
+    if (saysSomething(error)) {
+      this.error = error
+      this.broken = true
+      return
+    }
     const reason = givenReason(choice['finish_reason'])
     if (reason === null) return
     // Some providers give it after every chunk, and it is not the reason that calls have.
     this.closeCalls(sink, this.mayGoOn || reason === 'stop')
     if (this.broken) return
-    if (reason === 'error') {
-      this.error = choice['error'] ?? null
-      this.broken = true
-    } else if (this.finish === null || (this.finish === 'stop' && reason !== 'stop')) {
+    if (reason === 'error') this.broken = true
+    else if (this.finish === null || (this.finish === 'stop' && reason !== 'stop')) {
       this.finish = reason
       sink.ends(reason)
     }

@@ -6,8 +6,10 @@ import { NAMES, NO_REASON_NAMES, ODD_NAMES, TEXT_REASONS } from './chunkNames.ts
 const QUOTE = 34
 const OPEN_BRACE = 123
 const LETTER_N = 110
+const MINUS = 45
 const ZERO = 48
 const NINE = 57
+const SAID_NAMES = [NAMES.content, NAMES.reasoningContent, NAMES.reasoning]
 const HAS_DELTA = 1
 const HAS_INDEX = 2
 const HAS_REASONING = 4
@@ -80,30 +82,50 @@ export class ChoiceScan {
   /**
    * Takes a member of a delta that has output: clients of chat completions know three, and read them as texts.
    * @param start of its value, which ends before `end`
+   * @returns whether the model has written it, and no other member of the choice repeats it: images and sources are not
+   *   counted by their bytes
    */
-  noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number): void {
+  noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number): boolean {
     const isText = bytes[start] === QUOTE
     if (isName(bytes, nameStart, nameEnd, NAMES.content)) {
       this.noteText(isText, start, end)
       if (!isText) this.isOdd = true
-    } else if (
+      return true
+    }
+    const isFirstThought = (this.has & (HAS_REASONING | HAS_DETAILS)) === 0
+    if (
       isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) ||
       isName(bytes, nameStart, nameEnd, NAMES.reasoning)
     ) {
       this.has |= HAS_REASONING
       this.thoughts++
-      if (!isText) {
-        this.isOdd = true
-        return
-      }
-      this.thoughtStart = start + 1
-      this.thoughtEnd = end - 1
-    } else if (isName(bytes, nameStart, nameEnd, NAMES.reasoningDetails)) {
+      if (isText) {
+        this.thoughtStart = start + 1
+        this.thoughtEnd = end - 1
+      } else this.isOdd = true
+      return isFirstThought
+    }
+    if (isName(bytes, nameStart, nameEnd, NAMES.reasoningDetails)) {
       this.has |= HAS_DETAILS
       this.thoughts++
-    } else if (isAnyName(bytes, nameStart, nameEnd, ODD_NAMES)) {
-      this.isOdd = true
+      return isFirstThought
     }
+    if (isName(bytes, nameStart, nameEnd, NAMES.refusal)) return true
+    if (!isAnyName(bytes, nameStart, nameEnd, ODD_NAMES)) return false
+    this.isOdd = true
+    return true
+  }
+
+  /**
+   * Takes a member of a delta whose value is neither a text nor a list nor an object.
+   * @returns whether it is a text that the provider has parsed as a number; clients want it as one
+   */
+  noteNumber(bytes: Buffer, nameStart: number, nameEnd: number, start: number): boolean {
+    const first = bytes[start] as number
+    if ((first < ZERO || first > NINE) && first !== MINUS) return false
+    if (!isAnyName(bytes, nameStart, nameEnd, SAID_NAMES)) return false
+    this.isOdd = true
+    return true
   }
 
   /**
@@ -125,6 +147,8 @@ export class ChoiceScan {
     } else if (isName(bytes, nameStart, nameEnd, NAMES.index)) {
       if (first >= ZERO && first <= NINE) this.has |= HAS_INDEX
     } else if (first === OPEN_BRACE && isName(bytes, nameStart, nameEnd, NAMES.message)) {
+      this.isOdd = true
+    } else if (first !== LETTER_N && isName(bytes, nameStart, nameEnd, NAMES.error)) {
       this.isOdd = true
     }
   }

@@ -74,6 +74,8 @@ export class ChunkGuard {
   /** @param scan of the chunk in `bytes` */
   fateOf(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
     if (scan.choice.isOdd || scan.call.isOdd || scan.errorStart >= 0 || scan.hasOtherRole) return 'rewrite'
+    // The reason depends on the call, which the client must have got before it.
+    if (scan.finished && scan.call.count > 0) return 'rewrite'
     const fate = scan.call.count === 0 ? 'relay' : this.fateOfCall(bytes, scan, out)
     if (!scan.finished || fate === 'rewrite') return fate
     return fate === 'relay' && this.takesReason(bytes, scan) ? 'relay' : 'rewrite'

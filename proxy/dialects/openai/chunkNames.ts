@@ -30,6 +30,7 @@ export const NAMES = {
   reasoning: Buffer.from('reasoning'),
   reasoningContent: Buffer.from('reasoning_content'),
   reasoningDetails: Buffer.from('reasoning_details'),
+  refusal: Buffer.from('refusal'),
 }
 /** The reasons why a message without calls ends, and a text, in the words of the format. */
 export const TEXT_REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))

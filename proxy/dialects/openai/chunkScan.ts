@@ -144,7 +144,7 @@ export class ChunkScan {
       if (!this.passValue()) return false
       this.choice.note(this.bytes, nameStart, nameEnd, start, this.at)
       if (!this.holdsSomething(start) || !isName(this.bytes, nameStart, nameEnd, NAMES.text)) return true
-      this.noteOutput(start)
+      this.noteOutput(start, true)
       this.choice.noteText(this.bytes[start] === QUOTE, start, this.at)
       return true
     }
@@ -152,12 +152,12 @@ export class ChunkScan {
     const mayBeCalls = this.bytes[start] === OPEN_BRACKET
     if (mayBeCalls && isName(this.bytes, nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
     if (!this.passValue()) return false
-    if (!this.holdsSomething(start)) return true
-    if (isName(this.bytes, nameStart, nameEnd, NAMES.role)) this.noteRole(start)
-    else {
-      this.noteOutput(start)
-      this.choice.noteOutput(this.bytes, nameStart, nameEnd, start, this.at)
+    if (!this.holdsSomething(start)) {
+      if (this.choice.noteNumber(this.bytes, nameStart, nameEnd, start)) this.outputs++
+      return true
     }
+    if (isName(this.bytes, nameStart, nameEnd, NAMES.role)) this.noteRole(start)
+    else this.noteOutput(start, this.choice.noteOutput(this.bytes, nameStart, nameEnd, start, this.at))
     return true
   }
 
@@ -184,9 +184,10 @@ export class ChunkScan {
     else this.hasOtherRole = true
   }
 
-  private noteOutput(start: number): void {
+  /** @param counts its bytes are written by the model, and are not those of another member once more */
+  private noteOutput(start: number, counts: boolean): void {
     this.outputs++
-    this.outputBytes += this.at - start - 2
+    if (counts) this.outputBytes += this.at - start - 2
     if (this.bytes[start] !== QUOTE) return
     this.textStart = start + 1
     this.textEnd = this.at - 1

@@ -13,7 +13,7 @@ import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 import { printedMembers } from './printedMembers.ts'
 import { withoutCallMembers } from './promptCalls.ts'
-import { shownResults } from './shownResults.ts'
+import { shownByUsers } from './shownByUsers.ts'
 
 // Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
@@ -67,7 +67,7 @@ function takenBy({ prompt, forward }: ChatRequest, form: AskModel['form'], takes
   if (!hasMedia(prompt) && !lacksMember && !wantsReasoning && !keptReasoning) return forward
   const messages = forward['messages'] as readonly JsonObject[]
   const known = wantsReasoning ? withReasoning(messages) : keptReasoning ? withoutKeptReasoning(messages) : messages
-  const shown = shownResults(known)
+  const shown = shownByUsers(known)
   // Providers of this dialect read files of users alone.
   const read = (prompt.pdfs ?? 0) === 0 ? shown : withoutPdfs(shown, (role) => takesPdfs && role === 'user')
   return { ...forward, messages: lacksMember ? withoutCallMembers(read) : read }

@@ -2,6 +2,7 @@ import { answerError } from '../../../contract/api/answerError.ts'
 import { type Completion, choicesOf, isErrorAnswer } from '../../../contract/api/completion.ts'
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import { repairCompletion, repairTextCompletion } from '../../../contract/api/repairCompletion.ts'
+import { reportsIn, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { beginsEvents } from '../../sse/bodyKind.ts'
@@ -9,10 +10,10 @@ import { dataKind, dataParts } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { CallBounds } from '../limits.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { ChoiceReader } from './choiceReader.ts'
+import { boundsOf } from './openaiBounds.ts'
 
 /**
  * Reads a provider's answer as a chat completion in the form that the format's documentation has; also one that was sent as
@@ -31,11 +32,12 @@ export function parseText(body: AnswerJson, context: AnswerContext): { answer: C
 /** @param repair puts the choices into their form; false for an answer that is none */
 function parseAnswer(
   body: AnswerJson,
-  { requestId, limits }: AnswerContext,
+  context: AnswerContext,
   repair: (answer: Completion) => boolean,
 ): { answer: Completion } | Rejected {
+  const { limits } = context
   let answer = body.parse(limits)
-  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
+  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(context).read(body.bytes, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
   return repair(answer) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
 }
@@ -53,14 +55,17 @@ class JoinedEvents implements FrameSink, MessageSink {
   private readonly calls: { id: string; name: string; arguments: string; extra: JsonObject | null }[] = []
   private reason: FinishReason | null = null
   private head: JsonObject = {}
-  private usage: unknown = null
+  private readonly reports: UsageReports
+  /** The counts of the reports that count, as the provider states them. */
+  private usage: JsonObject | null = null
   private error: unknown = null
   private hasChoice = false
   private ended = false
   private broken = false
 
-  constructor(requestId: string, bounds: CallBounds) {
-    this.choices = new ChoiceReader(requestId, bounds, false)
+  constructor(context: AnswerContext) {
+    this.choices = new ChoiceReader(context.requestId, context.limits, false)
+    this.reports = new UsageReports(boundsOf(context))
   }
 
   /** @returns null when the bytes are no stream that ended well */
@@ -84,7 +89,10 @@ class JoinedEvents implements FrameSink, MessageSink {
     for (const [from, to] of dataParts(bytes, start, end, lines)) {
       const kind = dataKind(bytes, from, to)
       if (kind === 'end') this.ended = true
-      else if (kind !== 'nothing' && !this.ended) this.readChunk(bytes.toString('utf8', from, to))
+      else if (kind === 'nothing') continue
+      else if (!this.ended) this.readChunk(bytes.toString('utf8', from, to))
+      // Some providers report usage after the end that they have stated.
+      else if (this.usage === null) this.noteUsage(parseJsonObject(bytes.toString('utf8', from, to)) ?? {})
     }
   }
 
@@ -121,9 +129,18 @@ class JoinedEvents implements FrameSink, MessageSink {
       this.broken ||= this.reason === null
       return
     }
-    const { choices: _choices, usage, error: _error, id: _id, object: _object, model: _model, ...head } = chunk
+    const {
+      choices: _choices,
+      usage: _usage,
+      x_groq: _aside,
+      error: _error,
+      id: _id,
+      object: _object,
+      model: _model,
+      ...head
+    } = chunk
     this.error ??= answerError(chunk)
-    this.usage = usage ?? this.usage
+    this.noteUsage(chunk)
     this.head = { ...head, ...this.head }
     const [choice] = choicesOf(chunk)
     if (choice !== undefined) {
@@ -131,6 +148,14 @@ class JoinedEvents implements FrameSink, MessageSink {
       this.choices.read(choice, this)
     }
     this.error ??= this.choices.error
+  }
+
+  private noteUsage(chunk: JsonObject): void {
+    for (const report of reportsIn(chunk)) {
+      const { current } = this.reports
+      this.reports.note(report)
+      if (this.reports.current !== current) this.usage = { ...this.usage, ...(report as JsonObject) }
+    }
   }
 
   private message(): JsonObject {

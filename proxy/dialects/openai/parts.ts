@@ -30,8 +30,10 @@ export function readParts(
   unpriced: Unpriced,
 ): JsonObject[] {
   const read: JsonObject[] = []
-  for (const [i, part] of parts.entries()) {
+  for (const [i, given] of parts.entries()) {
     const name = `${field}.content[${i}]`
+    // Some packages have texts among the parts.
+    const part = typeof given === 'string' ? { type: 'text', text: given } : given
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const isNewest = unpriced === 'refuse' || TEXTS.has(part['type'])
     const known = readOrLeaveOut(isNewest, size, () => readPart(part, name, size, unpriced === 'refuse'))

@@ -27,7 +27,7 @@ export function readToolCalls(calls: unknown, place: number, size: PromptSize): 
       id: readCallId(isGiven(id) && id !== '' ? id : `call_${place}_${number}`, `${field}.id`, size),
       type: 'function',
       function: {
-        name: readText(said['name'], `${field}.function.name`, size),
+        name: readText(said['name'] ?? '', `${field}.function.name`, size),
         arguments: jsonAsText(said['arguments'] ?? '{}', size),
       },
     }

@@ -50,6 +50,13 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
       case 'reasoning_text':
         say(readText(newest ? part['text'] : (part['text'] ?? ''), `${name}.text`, size))
         break
+      // Agents whose provider does not encrypt what they write to each other have the text itself here.
+      case 'encrypted_content': {
+        const { encrypted_content: written } = part
+        const isPlain = typeof written === 'string' && !written.startsWith(ENCRYPTED_START)
+        say(readText(isPlain ? written : leftOut('encrypted_content'), `${name}.encrypted_content`, size))
+        break
+      }
       case 'refusal':
         refusal += readText(part['refusal'], `${name}.refusal`, size)
         break
@@ -81,6 +88,8 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
   return { chat: chat.length > 1 || !isText ? chat : text, text, refusal, images }
 }
 
+/** Of the tokens of Fernet, in which OpenAI encrypts: a version and the beginning of a time. */
+const ENCRYPTED_START = 'gAAAA'
 const KINDS = 'input_text, input_image, output_text, refusal, or input_file with the data URL of a PDF or a text'
 
 function flatImage(part: JsonObject): JsonObject {

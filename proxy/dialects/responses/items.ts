@@ -115,7 +115,8 @@ class InputReader {
     if (role === undefined) {
       throw invalidRequest(`${field}.role must be user, assistant, system or developer.`, `${field}.role`)
     }
-    const isNew = newest && role === 'user'
+    // Agents write to each other as they go on: no user has sent it, or could take it back.
+    const isNew = newest && type === 'message' && role === 'user'
     const said = isNew ? item['content'] : (item['content'] ?? '')
     const content = readContent(said, `${field}.content`, this.size, isNew)
     if (role === 'system' && this.joinsInstructions(content)) return
@@ -126,11 +127,10 @@ class InputReader {
       this.reasoning = []
       this.member = null
     } else if (content.images === 0) this.addSaid(content)
-    else if (!newest) {
+    else {
       this.size.images -= content.images
       this.addSaid({ ...content, text: content.text + leftOut('image') })
-    } else
-      throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+    }
   }
 
   // Many templates take one system message, and agents send several at the beginning.

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import { type ClientTool, type ClientToolKind, sentName } from '../shared/clientTools.ts'
 import { customFunction, TEXT_INPUT } from '../shared/customTools.ts'
+import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
 import { LOCAL_SHELL, TOOL_SEARCH } from './calls.ts'
 
 /** A tool that the client runs, as the function that the provider gets and as the client knows it. */
@@ -90,9 +91,9 @@ interface Said {
 function readFunction(tool: JsonObject, field: string): Said {
   const { description, parameters } = tool
   const members: JsonObject = isGiven(description) ? { description } : {}
-  if (isGiven(parameters)) {
+  if (isGiven(parameters) && !isEmptyList(parameters)) {
     if (!isJsonObject(parameters)) throw invalidRequest(`${field}.parameters must be a schema.`, `${field}.parameters`)
-    members['parameters'] = parameters
+    members['parameters'] = soundSchema(parameters)
   }
   if (isGiven(tool['strict'])) members['strict'] = readBoolean(tool, 'strict', `${field}.strict`)
   return { members, echo: { parameters: parameters ?? null, strict: members['strict'] ?? null } }

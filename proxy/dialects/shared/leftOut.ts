@@ -1,3 +1,6 @@
+/** The text of a result that says nothing but that its call has failed. */
+export const FAILED = 'error'
+
 const TEXT_DATA_URL = /^data:(?:text\/[\w.+-]+|application\/json)(?:;[\w-]+=[^;,]*)*;base64,/i
 
 /**

@@ -1,6 +1,7 @@
 import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
-import { type RequestPart, SAMPLING } from '../../../contract/providers/requestPart.ts'
+import { membersOf, type RequestPart } from '../../../contract/providers/requestPart.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { withoutCacheMarks } from './cacheMarks.ts'
 import { leftOut } from './leftOut.ts'
 import { mapParts } from './mapParts.ts'
 import { endedByUser } from './prefill.ts'
@@ -25,20 +26,27 @@ const NONE: ReadonlyMap<unknown, string> = new Map()
  */
 export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
   if (leavesOut.length === 0) return body
-  const drawn = leavesOut.includes('sampling') ? withoutSampling(body) : body
-  const { messages } = drawn
-  if (!Array.isArray(messages)) return drawn
+  const taken = withoutMembers(body, leavesOut)
+  const { messages } = taken
+  if (!Array.isArray(messages)) return taken
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))
   const last = messages.length - 1
-  const taken = leavesOut.includes('thoughts') ? (messages as JsonObject[]).map(withoutReasoning) : messages
-  const shown = (taken as JsonObject[]).map((message, i) =>
+  const said = leavesOut.includes('thoughts') ? (messages as JsonObject[]).map(withoutReasoning) : messages
+  const shown = (said as JsonObject[]).map((message, i) =>
     i === last && isOfUser(message) ? message : mapParts(message, (part) => noteOf(part, notes)),
   )
-  return { ...drawn, messages: leavesOut.includes('prefill') ? endedByUser(shown) : shown }
+  const known = { ...taken, messages: leavesOut.includes('prefill') ? endedByUser(shown) : shown }
+  return leavesOut.includes('cacheMarks') ? withoutCacheMarks(known) : known
 }
 
-function withoutSampling(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !SAMPLING.includes(name)))
+function withoutMembers(body: JsonObject, leavesOut: readonly RequestPart[]): JsonObject {
+  const refused = membersOf(leavesOut)
+  const taken = Object.fromEntries(Object.entries(body).filter(([name]) => !refused.includes(name)))
+  const { output_config: config } = taken
+  if (!leavesOut.includes('effort') || !isJsonObject(config)) return taken
+  // Where the Messages format has it.
+  const { effort: _effort, ...others } = config
+  return { ...taken, output_config: Object.keys(others).length === 0 ? undefined : others }
 }
 
 /** A message of a chat without the reasoning that its client sends back, which some providers refuse. */

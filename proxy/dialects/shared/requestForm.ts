@@ -3,11 +3,14 @@ import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { Asides } from './asides.ts'
+import { withoutCacheMarks } from './cacheMarks.ts'
 import type { ChatFields } from './chatRequest.ts'
 import { withCallIds } from './historyCallIds.ts'
 
 const NAME = /^[\w.-]{1,64}$/
 const NOTHING: readonly string[] = []
+/** The one member of `omit_members` that is in the parts of messages. */
+const CACHE_MARK = 'cache_control'
 
 const WRITERS: Readonly<Record<string, (effort: string) => JsonObject>> = {
   reasoning_effort: (effort) => ({ reasoning_effort: effort }),
@@ -41,7 +44,7 @@ export function shapedBody(
   }
   if (Array.isArray(body['messages'])) body['messages'] = shapedMessages(body['messages'], form)
   for (const name of form.omit) delete body[name]
-  return body
+  return form.omit.includes(CACHE_MARK) && Array.isArray(body['messages']) ? withoutCacheMarks(body) : body
 }
 
 function shapedMessages(given: readonly JsonObject[], form: RequestForm): readonly JsonObject[] {

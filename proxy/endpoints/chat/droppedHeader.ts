@@ -1,4 +1,4 @@
-import { type RequestPart, SAMPLING } from '../../../contract/providers/requestPart.ts'
+import { membersOf, type RequestPart } from '../../../contract/providers/requestPart.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
@@ -33,8 +33,7 @@ export function droppedBy(
   written: readonly string[] | undefined,
 ): HeaderList {
   const dropped = droppedNames(request, provider, limits.droppedNamesMax)
-  const names = leavesOut.includes('sampling')
-    ? [...dropped, ...SAMPLING.filter((name) => request.named?.includes(name))]
-    : dropped
+  const refused = membersOf(leavesOut).filter((name) => request.named?.includes(name))
+  const names = refused.length === 0 ? dropped : [...dropped, ...refused]
   return namesHeader(written === undefined ? names : [...names, ...written])
 }

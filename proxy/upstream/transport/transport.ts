@@ -69,7 +69,7 @@ export function piecesBytes(pieces: readonly Buffer[]): number {
   return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
 }
 
-const SLICE_BYTES = 262_144
+const SLICE_BYTES = 524_288
 
 /** The pieces of a body in slices, each of which is written, and encrypted, in little time. */
 export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, void, undefined> {

@@ -39,7 +39,11 @@ after(async () => {
 async function statuses(): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
   for (const [name, path] of Object.entries(READS)) {
-    await until(`${path} is answered`, async () => (found[name] = (await read(path)).status) !== 503)
+    await until(`${path} is answered`, async () => {
+      const { status } = await read(path)
+      found[name] = status
+      return status !== 503
+    })
   }
   return found
 }

@@ -59,17 +59,17 @@ const COLUMNS = `${camelColumns(`id, provider_id, account_id, model, upstream_mo
  * Reads admissions in the order of their ids.
  * @param where SQL of a condition on provider_admissions
  * @param behind SQL after the ORDER BY, such as a lock
+ * @param name of the statement, for PostgreSQL to keep its plan
  */
 async function readAdmissions(
   db: Queryable,
   where: string,
   values: unknown[],
   behind = '',
+  name?: string,
 ): Promise<ProviderAdmission[]> {
-  const found = await db.query<ProviderAdmission>(
-    `SELECT ${COLUMNS} FROM provider_admissions WHERE ${where} ORDER BY id ${behind}`,
-    values,
-  )
+  const text = `SELECT ${COLUMNS} FROM provider_admissions WHERE ${where} ORDER BY id ${behind}`
+  const found = await db.query<ProviderAdmission>({ name, text, values })
   return found.rows
 }
 
@@ -81,7 +81,7 @@ export function lockOpenAdmissions(db: Queryable): Promise<ProviderAdmission[]> 
 
 /** All that are not removed. */
 export function openAdmissions(db: Queryable): Promise<ProviderAdmission[]> {
-  return readAdmissions(db, `state <> 'removed'`, [])
+  return readAdmissions(db, `state <> 'removed'`, [], '', 'open_admissions')
 }
 
 /** The admissions of some providers, including removed ones. */

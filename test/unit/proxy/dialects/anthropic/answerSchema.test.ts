@@ -127,7 +127,8 @@ for (const [title, sent] of LEFT_TO_WORDS) {
 }
 
 test('references are followed once each, however many lead to them', () => {
-  const both = (to: number) => object({ a: { $ref: `#/$defs/d${to}` }, b: { $ref: `#/$defs/d${to}` } })
+  const both = (to: number) =>
+    object({ a: { $ref: `#/$defs/d${to}` }, b: { $ref: `#/$defs/d${to}` } }, { required: ['a', 'b'] })
   const $defs = Object.fromEntries(
     Array.from({ length: 60 }, (_, i) => [`d${i}`, i === 59 ? { type: 'null' } : both(i + 1)]),
   )

@@ -99,6 +99,7 @@ const messageStart = shuffled(
   ),
 )
 const ping = shuffled(fc.record({ type: fc.constant('ping'), x: extra }, { requiredKeys: ['type'] }))
+const DELTA_OF: Readonly<Record<string, string>> = { text: 'text_delta', thinking: 'thinking_delta' }
 /** A block of the message, whatever it holds, by its place. */
 const blockAt = (index: number) =>
   fc
@@ -131,7 +132,11 @@ const blockAt = (index: number) =>
       ),
       fc.array(ping, { maxLength: 1 }),
     )
-    .map(([begun, deltas, pings]) => [begun, ...deltas, ...pings, { type: 'content_block_stop', index }])
+    .map(([begun, deltas, pings]) => {
+      const own = DELTA_OF[begun.content_block.type]
+      for (const { delta } of deltas) if (own !== undefined && delta.type !== 'x') delta.type = own
+      return [begun, ...deltas, ...pings, { type: 'content_block_stop', index }]
+    })
 const ended = shuffled(
   fc.record({
     type: fc.constant('message_delta'),

@@ -64,6 +64,7 @@ describe('a Messages body in the format of chat completions', () => {
 
   test('options', () => {
     const schema = { type: 'object' }
+    const closed = { type: 'object', properties: {}, additionalProperties: false }
     const body = forward({
       temperature: 0.5,
       top_p: 0.9,
@@ -71,7 +72,7 @@ describe('a Messages body in the format of chat completions', () => {
       stop_sequences: ['END'],
       metadata: { user_id: 'u' },
       output_config: { format: { type: 'json_schema', schema } },
-      tools: [{ ...TOOL, strict: true }],
+      tools: [{ ...TOOL, input_schema: closed, strict: true }],
       tool_choice: { type: 'tool', name: 'get', disable_parallel_tool_use: true },
     })
     assert.deepEqual(body, {
@@ -79,7 +80,7 @@ describe('a Messages body in the format of chat completions', () => {
       tools: [
         {
           type: 'function',
-          function: { name: 'get', description: 'gets', parameters: TOOL.input_schema, strict: true },
+          function: { name: 'get', description: 'gets', parameters: closed, strict: true },
         },
       ],
       tool_choice: { type: 'function', function: { name: 'get' } },

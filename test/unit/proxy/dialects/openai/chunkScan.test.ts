@@ -35,3 +35,19 @@ test('truncated JSON is rejected', () => {
     assert.equal(scan.scan(Buffer.from(bad), 0, bad.length), false, bad)
   }
 })
+
+test('the bytes of a delta are those that the model has written, each once', () => {
+  const bytesOf = (delta: object): number => {
+    const bytes = Buffer.from(JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] }))
+    const scan = new ChunkScan()
+    assert.ok(scan.scan(bytes, 0, bytes.length))
+    return scan.outputBytes
+  }
+  const details = [{ type: 'reasoning.text', text: 'four' }]
+  assert.equal(bytesOf({ content: 'four' }), 4)
+  assert.equal(bytesOf({ refusal: 'four' }), 4)
+  assert.equal(bytesOf({ reasoning: 'four', reasoning_content: 'four' }), 4)
+  assert.equal(bytesOf({ reasoning: 'four', reasoning_details: details }), 4)
+  assert.equal(bytesOf({ content: 'four', images: [{ image_url: { url: 'x'.repeat(1_000) } }] }), 4)
+  assert.equal(bytesOf({ content: 'four', annotations: [{ url: 'x'.repeat(1_000) }] }), 4)
+})

@@ -1,11 +1,33 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { leftOut } from '../shared/leftOut.ts'
 
 /**
- * The messages of a chat whose results of tools are texts: images and documents in them are shown by the user after the results,
- * since providers of this dialect take them from users alone.
- * @returns the messages themselves where every result is a text
+ * The messages of a chat in which users alone show images and documents, since providers of this dialect take them from nobody
+ * else: those in results of tools are shown by the user after the results, and notes take the place of the others.
+ * @returns the messages themselves where there are none
  */
-export function shownResults(messages: readonly JsonObject[]): readonly JsonObject[] {
+export function shownByUsers(messages: readonly JsonObject[]): readonly JsonObject[] {
+  if (messages.every(isOfUserOrTexts)) return messages
+  return shownResults(messages.map((message) => (message['role'] === 'tool' ? message : withNotes(message))))
+}
+
+function isOfUserOrTexts({ role, content }: JsonObject): boolean {
+  return role === 'user' || !Array.isArray(content) || (content as JsonObject[]).every(({ type }) => SAID.has(type))
+}
+
+const SAID: ReadonlySet<unknown> = new Set(['text', 'refusal'])
+
+function withNotes(message: JsonObject): JsonObject {
+  if (isOfUserOrTexts(message)) return message
+  const content = partsOf(message).map((part) =>
+    SAID.has(part['type'])
+      ? part
+      : { type: 'text', text: leftOut(part['type'] === 'image_url' ? 'image' : part['type']) },
+  )
+  return { ...message, content }
+}
+
+function shownResults(messages: readonly JsonObject[]): readonly JsonObject[] {
   if (!messages.some((message) => partsShown(message).length > 0)) return messages
   const written: JsonObject[] = []
   let shown: JsonObject[] = []

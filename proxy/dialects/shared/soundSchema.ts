@@ -1,0 +1,57 @@
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+
+/** Members of a JSON schema that hold schemas by name. */
+export const MAPS: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+])
+/** Members that are a schema or a list of some. */
+export const PARTS: ReadonlySet<string> = new Set(
+  'items prefixItems additionalItems additionalProperties anyOf oneOf allOf not contains propertyNames if then else'.split(
+    ' ',
+  ),
+)
+/** Members that may be null. */
+const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'example'])
+
+/**
+ * A JSON schema without what packages of other languages write for nothing, and validators refuse: `[]` for an object without
+ * members, as PHP does, and null for a member that is absent, as Go does.
+ * @returns the same object where nothing has to be changed
+ */
+export function soundSchema(schema: JsonObject): JsonObject {
+  return changed(schema, (value, name) => {
+    if (value === null && !VALUES.has(name)) return undefined
+    if (!MAPS.has(name)) return PARTS.has(name) ? soundPart(value) : value
+    if (isEmptyList(value)) return {}
+    return isJsonObject(value) ? changed(value, soundPart) : value
+  })
+}
+
+/** Whether a value stands for an object without members. */
+export function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function soundPart(part: unknown): unknown {
+  if (isJsonObject(part)) return soundSchema(part)
+  if (!Array.isArray(part)) return part
+  const sound = part.map(soundPart)
+  return sound.some((one, i) => one !== part[i]) ? sound : part
+}
+
+/** An object with its members changed; those that become undefined are left out. */
+function changed(holder: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  let copy: JsonObject | undefined
+  for (const name in holder) {
+    const value = change(holder[name], name)
+    if (value === holder[name]) continue
+    copy ??= { ...holder }
+    if (value === undefined) delete copy[name]
+    else copy[name] = value
+  }
+  return copy ?? holder
+}

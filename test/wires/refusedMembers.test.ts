@@ -1,0 +1,122 @@
+// Goal: a model that refuses an option answers clients that send it, which some packages always do, and they learn that it had no
+// effect. One row a sentence of a provider (crewAI 4149, Flowise 5227, litellm 11182, OmniRoute 4713, claude-code-router 377).
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { postJson } from '../support/clients/mediaClient.ts'
+import { turnCatalog } from '../support/providers/turnCatalog.ts'
+import { refusal, TurnProvider } from '../support/providers/turnProvider.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { HELLO, text } from './blockRows.ts'
+
+interface Row {
+  readonly sentence: string
+  readonly from: 'chat/completions' | 'messages'
+  readonly to: 'openai' | 'anthropic'
+  readonly body: object
+  /** What the provider refuses, in the JSON of its request. */
+  readonly refused: string
+  readonly dropped: string | null
+}
+
+const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
+const marked = { role: 'user', content: [{ ...text('hi'), cache_control: { type: 'ephemeral' } }] }
+const CHAT = { from: 'chat/completions', to: 'openai' } as const
+
+const ROWS: readonly Row[] = [
+  {
+    ...CHAT,
+    sentence: "Unsupported parameter: 'stop' is not supported with this model.",
+    body: { stop: ['\nObservation:'] },
+    refused: '"stop"',
+    dropped: 'stop',
+  },
+  {
+    ...CHAT,
+    sentence: "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.",
+    body: { tools: TOOLS, parallel_tool_calls: false },
+    refused: '"parallel_tool_calls"',
+    dropped: null,
+  },
+  {
+    ...CHAT,
+    sentence: "Unsupported parameter: 'logprobs' is not supported with this model.",
+    body: { logprobs: true, top_logprobs: 2 },
+    refused: 'logprobs"',
+    dropped: 'logprobs, top_logprobs',
+  },
+  {
+    ...CHAT,
+    sentence: 'Unrecognized request argument supplied: reasoning_effort',
+    body: { reasoning_effort: 'low' },
+    refused: '"reasoning_effort"',
+    dropped: 'reasoning_effort',
+  },
+  {
+    from: 'messages',
+    to: 'anthropic',
+    sentence: 'This model does not support the effort parameter.',
+    body: { max_tokens: 2_000, output_config: { effort: 'high' } },
+    refused: '"effort"',
+    dropped: null,
+  },
+  {
+    from: 'messages',
+    to: 'openai',
+    sentence: "Extra inputs are not permitted, field: 'messages[0].content[0].cache_control'",
+    body: { max_tokens: 100, messages: [marked] },
+    refused: '"cache_control"',
+    dropped: null,
+  },
+  {
+    from: 'messages',
+    to: 'anthropic',
+    sentence: 'messages.0.content.0.text.cache_control: Extra inputs are not permitted',
+    body: { max_tokens: 100, messages: [marked] },
+    refused: '"cache_control"',
+    dropped: null,
+  },
+]
+
+let stack: Stack
+let provider: TurnProvider
+let apiKey: string
+let row: Row | undefined
+
+before(async () => {
+  provider = await TurnProvider.start(({ body, path }) => {
+    const isRefused = row !== undefined && JSON.stringify(body).includes(row.refused)
+    return isRefused ? refusal(row?.sentence ?? '', path) : { text: 'ok' }
+  })
+  stack = await startStack({ catalog: turnCatalog(provider.url, { thinking: 'effort' }) })
+  apiKey = (await stack.createAccount()).apiKey
+})
+
+after(async () => {
+  await stack.finish()
+  await provider.stop()
+})
+
+describe('an option that a model refuses', () => {
+  for (const one of ROWS) {
+    test(`${one.from} to ${one.to}: ${one.sentence}`, async () => {
+      row = one
+      const before = provider.asked.length
+      const body = { model: `test/${one.to}`, messages: [HELLO], ...one.body }
+      const reply = await postJson(`${stack.baseUrl}/v1/${one.from}`, apiKey, body)
+      assert.equal(reply.status, 200, reply.text)
+      assert.equal(provider.asked.length - before, 2)
+      assert.equal(reply.headers.get('x-dropped-parameters'), one.dropped)
+    })
+  }
+
+  test('a sentence about a stop that is no option is told', async () => {
+    row = { ...CHAT, sentence: 'the stop is not supported', body: {}, refused: 'm', dropped: null }
+    const reply = await postJson(`${stack.baseUrl}/v1/chat/completions`, apiKey, {
+      model: 'test/openai',
+      messages: [HELLO],
+      stop: ['x'],
+    })
+    assert.equal(reply.status, 400)
+    assert.match(reply.text, /the stop is not supported/)
+  })
+})

@@ -1,0 +1,94 @@
+import type { Row, Sent } from './validatorRows.ts'
+
+const said = { role: 'user', content: 'go on' }
+const schemaOf = ({ tools }: Sent) => {
+  const [tool] = tools as { input_schema?: unknown; function?: Sent }[]
+  return tool?.input_schema ?? tool?.function?.['parameters']
+}
+const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
+const nullable = (count: number) => {
+  const names = Array.from({ length: count }, (_, i) => `m${i}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: ['string', 'null'] }]))
+  return object(properties, { required: names, additionalProperties: false })
+}
+const format = (schema: object) => ({
+  messages: [said],
+  response_format: { type: 'json_schema', json_schema: { name: 'a', schema, strict: true } },
+})
+
+/** Tools and schemas of answers. */
+export const SCHEMA_ROWS: readonly Row[] = [
+  ...(['openai', 'anthropic'] as const).flatMap((to) => {
+    const odd = object([], { required: null, description: null })
+    const nested = object({ a: object([], { enum: null }) })
+    const chatTool = (parameters: unknown) => [{ type: 'function', function: { name: 'f', parameters } }]
+    const row = (title: string, schema: unknown, expected: unknown): Row[] => [
+      { title, from: 'chat', to, body: { messages: [said], tools: chatTool(schema) }, sent: schemaOf, expected },
+      {
+        title: `${title}, in Messages`,
+        from: 'messages',
+        to,
+        body: { messages: [said], tools: [{ name: 'f', input_schema: schema }] },
+        sent: schemaOf,
+        expected,
+      },
+    ]
+    return [
+      ...row(`lists and null of other languages to ${to}`, odd, object({})),
+      ...row(`the same within members to ${to}`, nested, object({ a: object({}) })),
+    ]
+  }),
+  {
+    title: 'a list as the parameters of a tool',
+    from: 'chat',
+    to: 'openai',
+    body: { messages: [said], tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] },
+    sent: schemaOf,
+    expected: undefined,
+  },
+  {
+    title: 'members whose names the format refuses',
+    from: 'chat',
+    to: 'anthropic',
+    body: {
+      messages: [said],
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'f', parameters: object({ $filter: {}, a: {} }, { required: ['a', '$filter'] }) },
+        },
+      ],
+    },
+    sent: schemaOf,
+    expected: object({ a: {} }, { required: ['a'], description: 'Members that cannot be set: $filter' }),
+  },
+  {
+    title: 'a strict tool whose members are not all required',
+    from: 'messages',
+    to: 'openai',
+    body: {
+      messages: [said],
+      tools: [
+        { name: 'f', strict: true, input_schema: object({ a: {} }, { required: [], additionalProperties: false }) },
+      ],
+    },
+    sent: ({ tools }) => JSON.stringify(tools).includes('strict'),
+    expected: false,
+  },
+  {
+    title: 'a schema with as many unions as the format takes',
+    from: 'chat',
+    to: 'anthropic',
+    body: format(nullable(16)),
+    sent: (body) => 'output_config' in body,
+    expected: true,
+  },
+  {
+    title: 'a schema with one more',
+    from: 'chat',
+    to: 'anthropic',
+    body: format(nullable(17)),
+    sent: (body) => 'output_config' in body,
+    expected: false,
+  },
+]
