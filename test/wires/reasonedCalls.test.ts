@@ -65,7 +65,13 @@ const TWO_CHOICES = [
   { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: 'I will look.' } },
   { index: 1, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [FIRST] } },
 ]
+const ROW = "INSERT INTO users (id, name, age) VALUES (1, 'x', 3);\n"
 const values: readonly Wire[] = [
+  {
+    name: 'a last piece that begins like all before it',
+    stream: streamOf([{ content: ROW }, { content: ROW.replace('1', '2') }]),
+    want: { text: ROW + ROW.replace('1', '2') },
+  },
   {
     name: 'a text and a call in a choice each',
     whole: wholeOf({}, 'stop', { choices: TWO_CHOICES }),

@@ -2,7 +2,7 @@
 const CHARACTERS_MIN = 8
 const ONE_PIECE_CHARACTERS_MIN = 32
 /** A text whose beginning and length are the same is the same. */
-const HEAD_CHARACTERS = 32
+const HEAD_CHARACTERS = 128
 
 const NO_CODES = new Uint16Array(0)
 
