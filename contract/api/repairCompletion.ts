@@ -18,9 +18,10 @@ const isFunction = (call: JsonObject): boolean => call['type'] !== 'custom'
  * @returns false when the answer is none: a choice reports a failure, or a call has no name
  */
 export function repairCompletion(answer: Completion, requestId: string, startedAtMs: number): boolean {
-  const choices = joined(choicesOf(answer))
+  const given = choicesOf(answer)
   // The other choices are left out, but for their report.
-  answer['usage'] ??= reportsIn(answer).findLast(isJsonObject)
+  if (given.length > 1) answer['usage'] ??= reportsIn(answer).findLast(isJsonObject)
+  const choices = joined(given)
   answer['choices'] = choices
   answer['created'] = secondsOf(answer['created'], startedAtMs)
   // It says nothing: see answerError.

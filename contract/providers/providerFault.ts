@@ -235,8 +235,7 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
     return { owner: 'context', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
-  // A page is of a proxy before the provider, whatever the request asks.
-  const owner = error.isPage === true && status !== 413 ? ofPage(status) : ownerOfStatus(status)
+  const owner = ownerOfStatus(status)
   // A status that is more precise than a name's class stays, such as 413 for an invalid request.
   if (name !== undefined && (owner === 'request' || owner === 'provider' || owner === 'account')) {
     return { owner: OWNER_OF.get(name) ?? owner, name, certain: true }
@@ -280,9 +279,4 @@ function saysAccount({ message, retryAfterMs }: ProviderError): boolean {
 /** @param name of the table: some providers have the one for an empty account for a rate as well */
 function isQuotaForNow(status: number, name: string, { retryAfterMs, message }: ProviderError): boolean {
   return name.includes('quota') && (retryAfterMs !== undefined || (status === TOO_MANY && RATE_QUOTA.test(message)))
-}
-
-function ofPage(status: number): FaultOwner {
-  const owner = ownerOfStatus(status)
-  return owner === 'request' ? 'provider' : owner
 }

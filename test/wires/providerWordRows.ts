@@ -16,7 +16,6 @@ export const WORD_ROWS: readonly Row[] = [
       ['a model that is not available', openai('no', { code: 'unavailable_model' })],
       ['an invalid model name', openai('Invalid model name passed in model=x. Call /v1/models')],
       ['no such model', { errors: [{ code: 5007, message: 'AiError: No such model x' }] }],
-      ['a page of a proxy', '<html><head><title>400 Bad Request</title></head></html>'],
     ] as const
   ).map(([name, body]): Row => ({ name: `${name}, at 400`, status: 400, body, code: 'upstream_unavailable' })),
   ...(

@@ -177,16 +177,6 @@ export const ROWS: readonly Row[] = [
     expected: [['text', 'image_url'], ['text', 'text'], 1],
   },
   {
-    title: 'an image of the assistant amid its turn',
-    from: 'responses',
-    to: 'openai',
-    body: {
-      input: [said, { role: 'assistant', content: [{ type: 'input_image', image_url: url }] }],
-    },
-    sent: (body) => messagesOf(body).map(({ content }) => content),
-    expected: ['go on', '[image left out]'],
-  },
-  {
     title: 'a list as the input of a call',
     from: 'messages',
     to: 'anthropic',

@@ -12,6 +12,7 @@ import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
 import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
+const SENDABLE = /^[\w-]+$/
 
 interface ChatTool {
   readonly sent: JsonObject
@@ -143,13 +144,18 @@ export function completeCalls(
       const { name, arguments: text } = call['function'] as Called
       const sent = names.has(name)
         ? customCall(name, text)
-        : { name: offered?.has(name) === false ? sentName(name) : name, arguments: wholeArguments(text) }
+        : { name: isMadeUp(name, offered) ? sentName(name) : name, arguments: wholeArguments(text) }
       if (sent.arguments === text && sent.name === name) continue
       size.textBytes += Buffer.byteLength(sent.arguments + sent.name) - Buffer.byteLength(text + name)
       size.rewritten = true
       call['function'] = sent
     }
   }
+}
+
+/** Whether a name is none of a tool, and has characters that providers refuse. */
+function isMadeUp(name: string, offered: ReadonlySet<string> | undefined): boolean {
+  return offered?.has(name) === false && !SENDABLE.test(name)
 }
 
 interface Called {

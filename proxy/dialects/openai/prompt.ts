@@ -6,7 +6,7 @@ import type { DialectLimits } from '../limits.ts'
 import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { countPrefill } from '../shared/prefill.ts'
-import { areParts, jsonAsText, readCallId, readText, textOf } from '../shared/text.ts'
+import { areParts, jsonAsText, readCallId, readText } from '../shared/text.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { markedContent, readParts, type Unpriced } from './parts.ts'
 import { readToolCalls } from './promptCalls.ts'
@@ -81,7 +81,6 @@ function readMessage(message: unknown, place: number, size: PromptSize, isOld: b
       // The format has no empty list, and providers refuse one.
       if (calls.length > 0) clean['tool_calls'] = calls
     } else if (name === 'reasoning') readReasoning(value, clean, size)
-    else if (name === REASONING_MEMBER && typeof value !== 'string') readReasoning(textOf(value), clean, size)
     else if (name === 'cache_control') clean['content'] = markedContent(clean['content'], value)
     else if (name === 'tool_call_id') clean[name] = readCallId(value, `${field}.${name}`, size)
     else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)

@@ -127,10 +127,11 @@ class InputReader {
       this.reasoning = []
       this.member = null
     } else if (content.images === 0) this.addSaid(content)
-    else {
+    else if (!newest) {
       this.size.images -= content.images
       this.addSaid({ ...content, text: content.text + leftOut('image') })
-    }
+    } else
+      throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
   }
 
   // Many templates take one system message, and agents send several at the beginning.
