@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 
 const ERROR_STATUS_MIN = 400
 /** A word for a failure, such as `InternalError`; other codes are numbers, or say that all is well. */
-const FAILURE = /^(?!(?:ok|success|succeeded)$)[a-z]/i
+const FAILURE = /^(?!(?:ok|success|succeeded|none)$)[a-z]/i
 
 /**
  * The failure that an answer of status 200, or a chunk of a stream, reports: the value of its member `error`, or of the one in
@@ -41,7 +41,7 @@ function isError({
 }: JsonObject): boolean {
   if (object === 'error' || type === 'error' || status === 'error' || success === false || saysSomething(detail))
     return true
-  if (Array.isArray(errors) && saysSomething(errors)) return true
+  if (Array.isArray(errors) && errors.some(saysSomething)) return true
   if ([code, ofQianfan].some((one) => typeof one === 'string' && FAILURE.test(one)) && saysSomething(message))
     return true
   return (

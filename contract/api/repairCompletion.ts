@@ -7,8 +7,9 @@ import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
-/** Calls of custom tools have their own members, and stay as they are. */
-const isFunction = (call: JsonObject): boolean => call['type'] !== 'custom'
+/** Calls of other kinds have their own members, and stay as they are. */
+const isFunction = (call: JsonObject): boolean =>
+  isJsonObject(call['function']) || ['function', ''].includes(String(call['type'] ?? 'function'))
 
 /**
  * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
@@ -56,18 +57,27 @@ export function repairTextCompletion(answer: Completion, startedAtMs: number): b
   return true
 }
 
+/** Choices beside the first that are looked at. */
+const MORE_CHOICES_MAX = 3
+
 // One choice is asked for. Some providers have its text and its calls in one each.
 function joined(choices: JsonObject[]): JsonObject[] {
   const [first, ...others] = choices
   if (first === undefined || others.length === 0) return choices
   const message = { ...messageOf(first) }
-  for (const other of others) {
+  let said = saidIn(message)
+  let hasCalls = callPieces(message).length > 0
+  for (const other of others.slice(0, MORE_CHOICES_MAX)) {
     const more = messageOf(other)
-    if (callPieces(message).length === 0 && callPieces(more).length > 0) {
-      message['tool_calls'] = more['tool_calls']
-      first['finish_reason'] = other['finish_reason']
-    }
-    if (saidIn(message).text === '' && saidIn(more).text !== '') message['content'] = saidIn(more).text
+    const { text, reasoning } = saidIn(more)
+    const isNewText = said.text === '' && text !== ''
+    const isNewCall = !hasCalls && callPieces(more).length > 0
+    if (isNewText) message['content'] = text
+    if (isNewCall) message['tool_calls'] = more['tool_calls']
+    if (said.reasoning === '' && reasoning !== '') message['reasoning_content'] = reasoning
+    if (isNewText || isNewCall) first['finish_reason'] = other['finish_reason']
+    hasCalls ||= isNewCall
+    said = { ...said, text: said.text || text, reasoning: said.reasoning || reasoning }
   }
   return [{ ...first, message }]
 }
@@ -117,7 +127,7 @@ function repairTexts(message: JsonObject): void {
   const { text, reasoning, refusal } = saidIn(message)
   if (typeof content !== 'string' || content === '') {
     for (const name of TEXT_NAMES) delete message[name]
-    message['content'] = text === '' && content !== '' ? null : text
+    message['content'] = text === '' && content !== '' ? parsedText(content) : text
   }
   if (
     reasoning !== '' &&
@@ -128,6 +138,25 @@ function repairTexts(message: JsonObject): void {
     message['reasoning_content'] = reasoning
   }
   if (refusal !== '') message['refusal'] = refusal
+}
+
+/** Members by which an object is a part of a message, rather than an answer in JSON that its server has parsed. */
+const PART_MEMBERS = [
+  'type',
+  'text',
+  'content',
+  'output_text',
+  'value',
+  'thinking',
+  'reasoning',
+  'summary',
+  'parts',
+  'role',
+]
+
+function parsedText(content: unknown): string | null {
+  if (!isJsonObject(content) || Object.keys(content).length === 0) return null
+  return PART_MEMBERS.some((name) => name in content) ? null : JSON.stringify(content)
 }
 
 function callOf(call: CallPiece, id: string): JsonObject {

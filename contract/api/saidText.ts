@@ -72,9 +72,6 @@ function readPart(part: JsonObject, kind: keyof Said, into: Said, depth: number)
   const names = own === 'reasoning' ? REASONING_PARTS : own === 'refusal' ? REFUSAL_PARTS : TEXT_PARTS
   const name = names.find((candidate) => holdsText(part[candidate]))
   if (name !== undefined) read(part[name], own, into, depth + 1)
-  // An answer in JSON that was parsed.
-  else if (depth === 0 && kind === 'text' && part['type'] === undefined && Object.keys(part).length > 0)
-    into.text += JSON.stringify(part)
 }
 
 // Within reasoning everything is reasoning. A part of text may be marked as a thought.

@@ -143,7 +143,9 @@ function outputOf(
   max: number,
 ): number | null {
   if (prompt === null || total === null) return null
-  const rest = total - prompt - (spelledInside(value) === false ? cache : 0)
+  // Gemini counts the results of its tools apart from the prompt.
+  const tools = countOf(value['toolUsePromptTokenCount'], total) ?? 0
+  const rest = total - prompt - tools - (spelledInside(value) === false ? cache : 0)
   return rest > 0 && rest <= max ? rest : null
 }
 

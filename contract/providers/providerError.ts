@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { readJsonPrefix } from '../std/jsonPrefix.ts'
 import { statedNumber } from '../std/statedNumber.ts'
@@ -20,6 +21,10 @@ const DEPTH_MAX = 8
 const WAIT = /\b(?:try again|retry) in ([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s)\b/i
 /** Plain text; no JSON, no HTML. */
 const SENTENCE = /^[\p{L}\p{N}]+[ :]/u
+const PAGE = /^<(?:!doctype|html|head|body|\?xml)\b/i
+/** A word, as some servers have in the place of a sentence, or the phrase of a status. */
+const IS_NAME = /^\w+$/
+const STATUS_PHRASES: ReadonlySet<string | undefined> = new Set(Object.values(STATUS_CODES))
 const TEXT_CHARACTERS_MAX = 300
 const SECONDS = /^([0-9]{1,6}(?:\.[0-9]{1,9})?)s$/
 
@@ -49,7 +54,7 @@ const STATUSES = ['code', 'status', 'status_code', 'statusCode', 'http_code']
 export function readProviderError(body: string): ProviderError {
   const start = body.trimStart().slice(0, TEXT_CHARACTERS_MAX)
   if (SENTENCE.test(start)) return { message: start, code: '', names: [] }
-  if (start.startsWith('<')) return { ...NOTHING, isPage: true }
+  if (PAGE.test(start)) return { ...NOTHING, isPage: true }
   return providerErrorOf(readJsonPrefix(body, DEPTH_MAX))
 }
 
@@ -71,7 +76,10 @@ export function providerErrorOf(value: unknown): ProviderError {
   const error = value['error'] ?? firstOf(value['errors']) ?? value
   if (Array.isArray(error)) return providerErrorOf(error[0])
   // Web frameworks have the name of the status there, and the sentence in `message`.
-  if (typeof error === 'string') return { message: messageIn(value) || error, code: '', names: namesOf(value, [error]) }
+  if (typeof error === 'string') {
+    const sentence = IS_NAME.test(error) || STATUS_PHRASES.has(error) ? messageIn(value) : ''
+    return { message: sentence || error, code: '', names: namesOf(value, [error]) }
+  }
   if (!isJsonObject(error)) return NOTHING
   const message = messageIn(error)
   if (message === '' && isJsonObject(error['error'])) return providerErrorOf(error)

@@ -220,9 +220,12 @@ const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
 /** Whose fault an error answer is: by its names, then by its sentence, then by its status. @param status not 2xx */
 export function faultOf(status: number, error: ProviderError): ProviderFault {
   const fault = ownerOf(status, error)
-  const part = fault.owner === 'request' ? refusedPart(error.message) : undefined
+  const part = PARTED.has(fault.owner) ? refusedPart(error.message) : undefined
   return part === undefined ? fault : { ...fault, part }
 }
+
+/** A model that takes no images may be none of the route, and others of its routes may take them. */
+const PARTED: ReadonlySet<FaultOwner> = new Set(['request', 'route'])
 
 function ownerOf(status: number, error: ProviderError): ProviderFault {
   const names = error.names ?? [error.code.toLowerCase()]
@@ -246,7 +249,6 @@ function ownerOf(status: number, error: ProviderError): ProviderFault {
 /** The owner by the status, unless the sentence says more. */
 function ownerBySentence(owner: FaultOwner, { message }: ProviderError): FaultOwner {
   const says = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(sentenceOf(message)))
-  if (owner === 'route' && refusedPart(message) === 'images') return 'request'
   if (owner === 'request') return says(ROUTE) ? 'route' : DEGRADED.test(sentenceOf(message)) ? 'provider' : owner
   return owner === 'account' && says(CONTENT) ? 'request' : owner
 }

@@ -59,26 +59,30 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /cannot have \d+ or more assistant messages at the end/i,
   ],
   cacheMarks: [
-    /\bcache_control\b.{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
-    /(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized).{0,120}\bcache_control\b/i,
+    /\bcache_control\b(?!\.).{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
+    /extra inputs are not permitted, field: .{0,120}\bcache_control\b/i,
+    /(?:unsupported|unknown|unrecognized)\b[^,]{0,60}\bcache_control\b/i,
     /maximum of \d+ blocks with cache_control/i,
   ],
-  sampling: refusalsOf('temperature|top_p|top_k|(?:presence|frequency)_penalty'),
+  sampling: [
+    /\b(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\b/i,
+    /unsupported (?:value|parameter)\W{1,4}(?:temperature|top_p|top_k|(?:presence|frequency)_penalty)\b/i,
+  ],
   stops: refusalsOf('stop_sequences|(?<=[\'"`])stop(?=[\'"`])'),
   parallelCalls: refusalsOf('parallel_tool_calls'),
   tokenOdds: refusalsOf('(?:top_)?logprobs|logit_bias'),
-  effort: [...refusalsOf('reasoning_effort|reasoning\\.effort'), /(?:not|n't) support[^.]{0,30}\beffort\b/i],
+  effort: [
+    ...refusalsOf('reasoning_effort|reasoning\\.effort'),
+    /(?:not|n't) support (?:the )?\W?effort\W? parameter/i,
+  ],
 }
 
-/** The sentences in which providers refuse a member. @param names as a pattern */
+/** The sentences in which providers refuse a member, rather than its value. @param names as a pattern */
 function refusalsOf(names: string): readonly RegExp[] {
   return [
+    new RegExp(`\\b(?:${names})['"\`]? (?:is|are|was) (?:not supported|unsupported|deprecated)\\b`, 'i'),
     new RegExp(
-      `\\b(?:${names})\\W[^.]{0,40} (?:deprecated|not supported?|unsupported|cannot both|not allowed)\\b`,
-      'i',
-    ),
-    new RegExp(
-      `(?:unsupported|unrecognized|unknown) (?:request )?(?:value|parameter|argument)[^.]{0,20}\\W(?:${names})\\b`,
+      `(?:unsupported|unrecognized|unknown) (?:request )?(?:parameter|argument)[^.[]{0,20}[^\\w.](?:${names})\\b`,
       'i',
     ),
   ]

@@ -267,7 +267,7 @@ const FIELD = /^(event|error): ?(.*)$/s
 /** An error is flat, and longer ones are no use to anybody. */
 const FAILURE_BYTES_MAX = 16_384
 /** The members of an event that is read as it is: a failure in a known form, or an answer. */
-const KNOWN = ['error', 'errors', 'choices', 'type', 'object']
+const KNOWN = ['error', 'errors', 'choices', 'type', 'object', 'usage']
 
 /** Nearly all lines beside data are names of other events, which are not to be made a text. */
 function mayBeFailure(bytes: Buffer, start: number, end: number): boolean {
@@ -279,6 +279,8 @@ function mayBeFailure(bytes: Buffer, start: number, end: number): boolean {
 function failureEvent(text: string): Buffer {
   const stated = parsed(text)
   if (isJsonObject(stated) && KNOWN.some((name) => name in stated)) return Buffer.from(text)
+  // The end of a stream, and values that say nothing.
+  if (stated === null || typeof stated === 'boolean' || text.trim() === '[DONE]') return Buffer.from(text)
   const message = typeof stated === 'string' ? stated : text
   return Buffer.from(JSON.stringify({ error: isJsonObject(stated) ? stated : { message } }))
 }

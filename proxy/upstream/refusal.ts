@@ -59,7 +59,7 @@ export function classifyRefusal(
     case 'context':
       return requestFault('context_length_exceeded', 400, provider)
     case 'route':
-      return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
+      return { ...unavailable(part), routeFault: false, retryAfterMs }
     case 'account': {
       // A rejected credential may be one of a provider that is changing it, and a sentence may be an echo of the request.
       const isEcho = !certain && (status === 400 || status === 422)
@@ -103,8 +103,9 @@ export function refusalOfRegistered({ error, retryAfterMs, routeFault, perhapsRe
 /** Of an error that asks the client to wait. */
 export const BUSY = 'Every provider of this model limits its rate; try again after Retry-After seconds.'
 
-function unavailable(): { error: GatewayError; elsewhere: boolean } {
-  return { error: new GatewayError('upstream_unavailable'), elsewhere: true }
+/** @param part without which the request may be served where no other route is left */
+function unavailable(part?: RequestPart): { error: GatewayError; elsewhere: boolean } {
+  return { error: new GatewayError('upstream_unavailable', { cause: part && new RefusedPart(part) }), elsewhere: true }
 }
 
 function requestFault(

@@ -48,6 +48,19 @@ export const WORD_ROWS: readonly Row[] = [
     shown: /SENTENCE/,
     ...THEIRS,
   },
+  {
+    name: 'the name of its status beside the sentence',
+    status: 400,
+    body: { error: "This model's maximum context length is 4096 tokens.", message: 'Bad Request' },
+    code: 'context_length_exceeded',
+    isFinal: true,
+  },
+  {
+    name: 'no route for images',
+    status: 404,
+    body: openai('No endpoints found that support image input'),
+    code: 'upstream_unavailable',
+  },
   { name: 'an error in a list', status: 400, body: { error: [{ message: 'SENTENCE' }] }, shown: /SENTENCE/, ...THEIRS },
   {
     name: 'depleted credits, at the status of a rate',

@@ -78,6 +78,11 @@ const values: readonly Wire[] = [
     want: { text: 'I will look.', calls: one },
   },
   {
+    name: 'an end in an event named error',
+    stream: `${SAID + chunk({ content: '4.' }) + chunk({}, 'stop') + USAGE_CHUNK}event: error\ndata: [DONE]\n\n`,
+    want: { text: 'It is 4.' },
+  },
+  {
     name: 'a number in place of a text',
     stream: streamOf([{ content: 'It is ' }, { content: 4 }, { content: '.' }]),
     whole: wholeOf({ role: 'assistant', content: 4 }),

@@ -109,14 +109,20 @@ describe('an option that a model refuses', () => {
     })
   }
 
-  test('a sentence about a stop that is no option is told', async () => {
-    row = { ...CHAT, sentence: 'the stop is not supported', body: {}, refused: 'm', dropped: null }
-    const reply = await postJson(`${stack.baseUrl}/v1/chat/completions`, apiKey, {
-      model: 'test/openai',
-      messages: [HELLO],
-      stop: ['x'],
+  for (const sentence of [
+    'the stop is not supported',
+    "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
+    'Your request does not support the best effort mode',
+    'logit_bias: value 200 is not allowed',
+    "Unknown parameter: 'tools[0].logprobs'",
+    'tools.0.foo: Extra inputs are not permitted, messages.0.cache_control: Field required',
+  ]) {
+    test(`is told of what its sentence says of anything else: ${sentence}`, async () => {
+      row = { ...CHAT, sentence, body: {}, refused: 'm', dropped: null }
+      const body = { model: 'test/openai', messages: [HELLO], stop: ['x'], reasoning_effort: 'low' }
+      const reply = await postJson(`${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+      assert.equal(reply.status, 400)
+      assert.ok(reply.text.includes(JSON.stringify(sentence).slice(1, -1)), reply.text)
     })
-    assert.equal(reply.status, 400)
-    assert.match(reply.text, /the stop is not supported/)
-  })
+  }
 })

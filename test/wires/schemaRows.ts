@@ -63,6 +63,37 @@ export const SCHEMA_ROWS: readonly Row[] = [
     expected: object({ a: {} }, { required: ['a'], description: 'Members that cannot be set: $filter' }),
   },
   {
+    title: 'the same names for a provider of another format',
+    from: 'messages',
+    to: 'openai',
+    body: {
+      messages: [said],
+      tools: [{ name: 'f', input_schema: object({ $filter: {} }, { required: ['$filter'] }) }],
+    },
+    sent: schemaOf,
+    expected: object({ $filter: {} }, { required: ['$filter'] }),
+  },
+  {
+    title: 'a strict tool with a member named properties',
+    from: 'messages',
+    to: 'openai',
+    body: {
+      messages: [said],
+      tools: [
+        {
+          name: 'f',
+          strict: true,
+          input_schema: object(
+            { properties: object({ a: {} }, { required: ['a'], additionalProperties: false }) },
+            { required: ['properties'], additionalProperties: false },
+          ),
+        },
+      ],
+    },
+    sent: ({ tools }) => JSON.stringify(tools).includes('"strict":true'),
+    expected: true,
+  },
+  {
     title: 'a strict tool whose members are not all required',
     from: 'messages',
     to: 'openai',

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { partsOf } from '../shared/soundSchema.ts'
 
 /** Source of the lists: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". */
 const TAKEN: ReadonlySet<string> = new Set([
@@ -74,7 +75,7 @@ function complexityOf(value: unknown): { readonly unions: number; readonly optio
   if (Array.isArray(value)) return sumOf(value)
   if (!isJsonObject(value)) return { unions: 0, optional: 0 }
   const { type, anyOf, properties, required } = value
-  const { unions, optional } = sumOf(Object.values(value))
+  const { unions, optional } = sumOf(partsOf(value))
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   const open = names.filter((name) => !(Array.isArray(required) && required.includes(name)))
   return {

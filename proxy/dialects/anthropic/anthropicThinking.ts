@@ -56,10 +56,35 @@ export function fittingThinking(native: JsonObject, kind: Thinking, maxTokens: n
     const closest = effort ?? effortOfBudget(Number(thinking?.['budget_tokens']), maxTokens)
     return { ...rest, thinking: { type: 'adaptive', ...shown }, output_config: { ...stated, effort: closest } }
   }
-  if (kind === 'effort' || type === undefined || type === 'enabled' || type === 'disabled') return native
-  const budget = thinkingMembers('budget', EFFORTS.has(effort) ? effort : 'high', maxTokens)
-  if (budget === null || lacksThought(native['messages'] as JsonObject[])) return { ...rest, ...others }
-  return { ...rest, ...others, thinking: { ...(budget['thinking'] as JsonObject), ...shown } }
+  if (!wantsBudget(native, kind)) return native
+  const options = budgetOptions(native, kind)
+  const budget = options === null ? null : budgetOf(options, maxTokens)
+  return budget === null ? { ...rest, ...others } : { ...rest, ...others, thinking: budget }
+}
+
+/** Whether the thinking of a body is to become a budget. */
+function wantsBudget({ thinking }: JsonObject, kind: Thinking): boolean {
+  const { type } = (thinking ?? {}) as JsonObject
+  return kind === 'budget' && type !== undefined && type !== 'enabled' && type !== 'disabled'
+}
+
+/** The effort, and whether thinking is shown, of thinking that becomes a budget; null where there is none. */
+export function budgetOptions(native: JsonObject, kind: Thinking): JsonObject | null {
+  if (!wantsBudget(native, kind) || lacksThought(native['messages'] as JsonObject[])) return null
+  const { display } = native['thinking'] as JsonObject
+  const { effort } = (native['output_config'] ?? {}) as JsonObject
+  return { effort: EFFORTS.has(effort) ? effort : 'high', ...(display !== undefined && { display }) }
+}
+
+/** The member `thinking` with a trailing comma, for a limit that the hold pays for; '' where it leaves no room. */
+export function thinkingText(options: JsonObject, maxTokens: number): string {
+  const budget = budgetOf(options, maxTokens)
+  return budget === null ? '' : `"thinking":${JSON.stringify(budget)},`
+}
+
+function budgetOf({ effort, ...shown }: JsonObject, maxTokens: number): JsonObject | null {
+  const members = thinkingMembers('budget', effort, maxTokens)
+  return members === null ? null : { ...(members['thinking'] as JsonObject), ...shown }
 }
 
 /** The reasoning_effort that is closest to a budget of thinking tokens. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { calledName, sentName } from '../shared/clientTools.ts'
-import { inputSchema } from './inputSchema.ts'
+import { inputSchema, withNamesTaken } from './inputSchema.ts'
 
 /** The tools of a chat request and the choice among them, as members of a Messages body. */
 export function anthropicTools(forward: JsonObject): JsonObject {
@@ -55,7 +55,7 @@ function toolOf(tool: unknown): JsonObject {
   return {
     name: calledName(String(name)),
     ...(typeof description === 'string' ? { description } : {}),
-    input_schema: inputSchema(parameters),
+    input_schema: withNamesTaken(inputSchema(parameters)),
   }
 }
 

@@ -15,8 +15,6 @@ interface OpenBlock {
 const NO_COUNTS = { input_tokens: 0, output_tokens: 0 }
 /** The kinds of blocks with words of the model. */
 const WORDS: ReadonlySet<unknown> = new Set(['text', 'thinking'])
-/** The kinds of blocks whose deltas are known. */
-const KINDS: ReadonlySet<unknown> = new Set([...WORDS, 'tool_use'])
 /** The type of a delta by its member, for one that states none, and the block that it is a piece of. */
 const DELTAS: readonly (readonly [member: string, type: string, block: JsonObject | null])[] = [
   ['text', 'text_delta', { type: 'text', text: '' }],
@@ -55,7 +53,7 @@ export class EventRepair {
   passesDelta(type: string | undefined): boolean {
     if (!this.isSound || this.open.size === 0) return false
     const kind = this.openAt(undefined)?.kind
-    return type === undefined ? !WORDS.has(kind) : kind === type || !KINDS.has(kind)
+    return type === undefined ? !WORDS.has(kind) : kind === type || !WORDS.has(kind)
   }
 
   /**
@@ -192,8 +190,8 @@ export class EventRepair {
 
 /** Whether a delta is none of its block's kind, which packages refuse or lose. */
 function isOfOther(open: OpenBlock, kind: (typeof DELTAS)[number] | undefined, delta: JsonObject): boolean {
-  if (kind === undefined || !KINDS.has(open.kind) || open.kind === kind[2]?.['type']) return false
-  return kind[2] === null ? WORDS.has(open.kind) : typeof delta[kind[0]] === 'string'
+  if (kind === undefined || !WORDS.has(open.kind) || open.kind === kind[2]?.['type']) return false
+  return kind[2] === null ? delta[kind[0]] === '' : typeof delta[kind[0]] === 'string'
 }
 
 function isGiven(value: unknown): boolean {

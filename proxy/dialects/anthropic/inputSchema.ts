@@ -12,7 +12,6 @@ const DEFINITION = /^#\/(\$defs|definitions)\/([^/]+)$/
 /**
  * The parameters of a tool as the Messages format takes them: an object by name, without a union or a reference at the top,
  * whose members become its own, in the words of the newest draft. Members that only some of a union require are not required.
- * Those with names that the format refuses are left out, which the description says.
  */
 export function inputSchema(parameters: unknown): JsonObject {
   if (!isJsonObject(parameters)) return ANY_INPUT
@@ -20,10 +19,14 @@ export function inputSchema(parameters: unknown): JsonObject {
   const isNamed = typeof type === 'string' || type === undefined
   const own: JsonObject = isNamed ? { type: 'object', ...parameters } : { ...parameters, type: 'object' }
   const sound = soundSchema(own)
-  return withNamesTaken(currentSchema(isComposed(sound) ? withoutUnions(sound) : sound))
+  return currentSchema(isComposed(sound) ? withoutUnions(sound) : sound)
 }
 
-function withNamesTaken(schema: JsonObject): JsonObject {
+/**
+ * The parameters of a tool without the members whose names the Messages format refuses, which the description names.
+ * @returns the same object where there are none
+ */
+export function withNamesTaken(schema: JsonObject): JsonObject {
   const { properties, required, description } = schema
   const refused = isJsonObject(properties) ? Object.keys(properties).filter((name) => !MEMBER.test(name)) : []
   if (refused.length === 0) return schema

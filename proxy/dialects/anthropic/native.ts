@@ -23,10 +23,11 @@ import { withoutRefused } from '../shared/refusedParts.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
-import { fittingThinking } from './anthropicThinking.ts'
+import { budgetOptions, fittingThinking, thinkingText } from './anthropicThinking.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { withoutThoughts } from './foreignThoughts.ts'
+import { withNamesTaken } from './inputSchema.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 import { providerBody, withoutDocuments } from './nativeBody.ts'
@@ -42,9 +43,12 @@ const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'outp
 /** Messages over a provider that speaks them: bodies and events go through untranslated. */
 export const nativeCodec: ChatCodec = {
   print: (request, model, cut) => {
-    const body = nativeBody(messagesOf(cut?.marked() ?? request), model)
+    const read = messagesOf(cut?.marked() ?? request)
+    const options = budgetOptions(read.native, model.thinking)
+    const { thinking, ...others } = nativeBody(read, model)
+    const body = options === null && thinking !== undefined ? { ...others, thinking } : others
     const rest = messagesText(body, model.pricesHour).slice(1)
-    return cut === null ? { rest } : { rest, cut }
+    return { rest, ...(options !== null && { options }), ...(cut !== null && { cut }) }
   },
   ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
   stream: ({ requestId, startedAtMs, model, limits }) => {
@@ -66,7 +70,20 @@ export function messagesOf(request: unknown): MessagesRequest {
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
   const taken = providerBody(knownTo(model, shownTo(model, request)), request.prompt.tools ?? 0)
   const whole = placedSystem(taken, model.form?.systemFirst === true)
-  return fittingThinking(withMarksTaken(whole), model.thinking, request.maxTokens ?? model.maxOutput)
+  const fitting = fittingThinking(
+    withMarksTaken(withToolsTaken(whole)),
+    model.thinking,
+    request.maxTokens ?? model.maxOutput,
+  )
+  return model.leavesOut?.includes('effort') === true ? withoutRefused(fitting, ['effort']) : fitting
+}
+
+function withToolsTaken(body: JsonObject): JsonObject {
+  const tools = (body['tools'] ?? []) as readonly JsonObject[]
+  const taken = tools.map((tool) => ({ ...tool, input_schema: withNamesTaken(tool['input_schema'] as JsonObject) }))
+  return taken.every(({ input_schema: schema }, i) => schema === tools[i]?.['input_schema'])
+    ? body
+    : { ...body, tools: taken }
 }
 
 /** A body without the parts of its history that a provider has refused. */
@@ -99,8 +116,9 @@ class NativeAsk implements ProviderRequestBuilder {
 
   make(route: Route, maxTokens: number): ProviderRequest {
     const streamed = this.stream ? '"stream":true,' : ''
-    const { rest, cut } = this.printed
-    const start = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}`
+    const { rest, cut, options } = this.printed
+    const thinking = options === undefined ? '' : thinkingText(options, maxTokens)
+    const start = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${thinking}`
     return {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, this.stream ? 'text/event-stream' : 'application/json'),

@@ -6,6 +6,7 @@ import { fittingCallId } from '../shared/historyCallIds.ts'
 import { keepReasoning } from '../shared/keptReasoning.ts'
 import { FAILED } from '../shared/leftOut.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
+import { partsOf } from '../shared/soundSchema.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 import type { BeforeCall } from './callMembers.ts'
@@ -176,7 +177,7 @@ function isStrict(schema: unknown): boolean {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   const isClosed = !isJsonObject(properties) || more === false
   const isWhole = names.every((name) => Array.isArray(required) && required.includes(name))
-  return isClosed && isWhole && Object.values(schema).every(isStrict)
+  return isClosed && isWhole && partsOf(schema).every(isStrict)
 }
 
 /** An object that says nothing of its members. */

@@ -2,23 +2,24 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { leftOut } from '../shared/leftOut.ts'
 
 /**
- * The messages of a chat in which users alone show images and documents, since providers of this dialect take them from nobody
- * else: those in results of tools are shown by the user after the results, and notes take the place of the others.
+ * The messages of a chat in which neither tools nor the assistant show images and documents, since providers of this dialect take
+ * them from neither: those in results are shown by the user after the results, and notes take the place of the assistant's.
  * @returns the messages themselves where there are none
  */
 export function shownByUsers(messages: readonly JsonObject[]): readonly JsonObject[] {
-  if (messages.every(isOfUserOrTexts)) return messages
+  if (messages.every(isTaken)) return messages
   return shownResults(messages.map((message) => (message['role'] === 'tool' ? message : withNotes(message))))
 }
 
-function isOfUserOrTexts({ role, content }: JsonObject): boolean {
-  return role === 'user' || !Array.isArray(content) || (content as JsonObject[]).every(({ type }) => SAID.has(type))
+function isTaken({ role, content }: JsonObject): boolean {
+  const isFree = role !== 'assistant' && role !== 'tool'
+  return isFree || !Array.isArray(content) || (content as JsonObject[]).every(({ type }) => SAID.has(type))
 }
 
 const SAID: ReadonlySet<unknown> = new Set(['text', 'refusal'])
 
 function withNotes(message: JsonObject): JsonObject {
-  if (isOfUserOrTexts(message)) return message
+  if (isTaken(message)) return message
   const content = partsOf(message).map((part) =>
     SAID.has(part['type'])
       ? part

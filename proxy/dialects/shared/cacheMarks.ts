@@ -18,8 +18,8 @@ export function withMarksTaken(body: JsonObject): JsonObject {
 
 /** A body of a chat, or of the Messages format, without the marks of its parts, for a provider that refuses them. */
 export function withoutCacheMarks({ cache_control: _mark, ...body }: JsonObject): JsonObject {
-  const messages = partsIn(keeping(body, NONE)['messages']).map(withPlainText)
-  return { ...keeping(body, NONE), messages }
+  const unmarkedBody = keeping(body, NONE)
+  return { ...unmarkedBody, messages: partsIn(unmarkedBody['messages']).map(withPlainText) }
 }
 
 const LISTS = ['tools', 'system', 'messages'] as const

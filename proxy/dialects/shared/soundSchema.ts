@@ -31,6 +31,14 @@ export function soundSchema(schema: JsonObject): JsonObject {
   })
 }
 
+/** The schemas, and lists of some, that a schema consists of. */
+export function partsOf(schema: JsonObject): unknown[] {
+  return Object.entries(schema).flatMap(([name, value]) => {
+    if (MAPS.has(name)) return isJsonObject(value) ? Object.values(value) : []
+    return PARTS.has(name) ? [value] : []
+  })
+}
+
 /** Whether a value stands for an object without members. */
 export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0

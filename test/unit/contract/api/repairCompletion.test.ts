@@ -46,3 +46,17 @@ test('a failure, or a call without a name, is no answer', () => {
     false,
   )
 })
+
+test('of many choices the first few are looked at', () => {
+  const choices = (place: number) =>
+    Array.from({ length: 10_000 }, (_, i) => ({ message: { content: i === place ? 'said' : '' } }))
+  for (const [place, content] of [
+    [3, 'said'],
+    [4, ''],
+  ] as const) {
+    const answer = { choices: choices(place) }
+    assert.ok(repairCompletion(answer, 'req_1', 0))
+    assert.equal(answer.choices.length, 1)
+    assert.equal(answer.choices[0]?.message.content, content)
+  }
+})
