@@ -45,6 +45,11 @@ const ending = (reason: string | null = 'end_turn', usage: object = { output_tok
 const STOP = event('message_stop')
 const called: Got = { ...NOTHING, calls: [{ id: 'toolu_1', name: 'f', arguments: '{"a":1}' }], finish: 'tool_calls' }
 
+const MIXED = [
+  { type: 'thinking_delta', thinking: '2 and 2' },
+  { type: 'text_delta', text: 'It is 4.' },
+]
+
 interface Row {
   readonly name: string
   readonly body: string
@@ -117,31 +122,13 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'thinking in a block of text',
-    body:
-      START +
-      block(
-        0,
-        { type: 'text', text: '' },
-        { type: 'thinking_delta', thinking: '2 and 2' },
-        { type: 'text_delta', text: 'It is 4.' },
-      ) +
-      ending() +
-      STOP,
+    body: START + block(0, { type: 'text', text: '' }, ...MIXED) + ending() + STOP,
     got: { ...said, reasoning: '2 and 2' },
     both: true,
   },
   {
     name: 'a text in a block of thinking',
-    body:
-      START +
-      block(
-        0,
-        { type: 'thinking', thinking: '', signature: '' },
-        { type: 'thinking_delta', thinking: '2 and 2' },
-        { type: 'text_delta', text: 'It is 4.' },
-      ) +
-      ending() +
-      STOP,
+    body: START + block(0, { type: 'thinking', thinking: '', signature: '' }, ...MIXED) + ending() + STOP,
     got: { ...said, reasoning: '2 and 2' },
     both: true,
   },

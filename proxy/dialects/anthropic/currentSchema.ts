@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { MAPS, PARTS } from '../shared/soundSchema.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { mapSchema } from '../shared/soundSchema.ts'
 
 const LIMITS = [
   ['exclusiveMinimum', 'minimum'],
@@ -12,29 +12,7 @@ const LIMITS = [
  * @returns the same object where nothing has to be changed
  */
 export function currentSchema(schema: JsonObject): JsonObject {
-  const whole = mapped(schema, (value, name) => {
-    if (MAPS.has(name)) return isJsonObject(value) ? mapped(value, currentPart) : value
-    return PARTS.has(name) ? currentPart(value) : value
-  })
-  return withLimits(withPlaces(whole))
-}
-
-function currentPart(part: unknown): unknown {
-  if (isJsonObject(part)) return currentSchema(part)
-  if (!Array.isArray(part)) return part
-  const current = part.map(currentPart)
-  return current.some((one, i) => one !== part[i]) ? current : part
-}
-
-function mapped(holder: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
-  let copy: JsonObject | undefined
-  for (const name in holder) {
-    const changed = change(holder[name], name)
-    if (changed === holder[name]) continue
-    copy ??= { ...holder }
-    copy[name] = changed
-  }
-  return copy ?? holder
+  return mapSchema(schema, (one) => withLimits(withPlaces(one)))
 }
 
 // Providers of the OpenAI dialect, which get the same schemas, refuse lists without `items`.

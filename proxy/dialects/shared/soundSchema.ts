@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
 /** Members of a JSON schema that hold schemas by name. */
-export const MAPS: ReadonlySet<string> = new Set([
+const MAPS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   '$defs',
@@ -9,7 +9,7 @@ export const MAPS: ReadonlySet<string> = new Set([
   'dependentSchemas',
 ])
 /** Members that are a schema or a list of some. */
-export const PARTS: ReadonlySet<string> = new Set(
+const PARTS: ReadonlySet<string> = new Set(
   'items prefixItems additionalItems additionalProperties anyOf oneOf allOf not contains propertyNames if then else'.split(
     ' ',
   ),
@@ -23,12 +23,31 @@ const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'example'])
  * @returns the same object where nothing has to be changed
  */
 export function soundSchema(schema: JsonObject): JsonObject {
-  return changed(schema, (value, name) => {
-    if (value === null && !VALUES.has(name)) return undefined
-    if (!MAPS.has(name)) return PARTS.has(name) ? soundPart(value) : value
-    if (isEmptyList(value)) return {}
-    return isJsonObject(value) ? changed(value, soundPart) : value
-  })
+  return mapSchema(schema, (one) =>
+    changed(one, (value, name) => {
+      if (value === null && !VALUES.has(name)) return undefined
+      return MAPS.has(name) && isEmptyList(value) ? {} : value
+    }),
+  )
+}
+
+/**
+ * A schema with itself and all schemas in it changed, from the inside out.
+ * @returns the same object where nothing is changed
+ */
+export function mapSchema(schema: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
+  const part = (value: unknown): unknown => {
+    if (isJsonObject(value)) return mapSchema(value, change)
+    if (!Array.isArray(value)) return value
+    const parts = value.map(part)
+    return parts.some((one, i) => one !== value[i]) ? parts : value
+  }
+  return change(
+    changed(schema, (value, name) => {
+      if (MAPS.has(name)) return isJsonObject(value) ? changed(value, part) : value
+      return PARTS.has(name) ? part(value) : value
+    }),
+  )
 }
 
 /** The schemas, and lists of some, that a schema consists of. */
@@ -42,13 +61,6 @@ export function partsOf(schema: JsonObject): unknown[] {
 /** Whether a value stands for an object without members. */
 export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
-}
-
-function soundPart(part: unknown): unknown {
-  if (isJsonObject(part)) return soundSchema(part)
-  if (!Array.isArray(part)) return part
-  const sound = part.map(soundPart)
-  return sound.some((one, i) => one !== part[i]) ? sound : part
 }
 
 /** An object with its members changed; those that become undefined are left out. */
