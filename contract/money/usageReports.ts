@@ -62,6 +62,9 @@ export class UsageReports {
    * @returns as `note` does
    */
   noteIn(answer: JsonObject): boolean {
+    const { usage } = answer
+    // Nearly all reports are there, and need no list.
+    if (isJsonObject(usage)) return this.note(usage)
     let counts = false
     for (const report of reportsIn(answer)) if (this.note(report)) counts = true
     return counts

@@ -12,6 +12,7 @@ import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
 import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
+const NO_NAMES: ReadonlySet<string> = new Set()
 const SENDABLE = /^[\w-]+$/
 
 interface ChatTool {
@@ -39,8 +40,8 @@ export interface ChatTools {
 export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   const listed = toolList(body['tools'], '{type: "function", function}', limits)
   const tools = listed.map(readTool).filter((tool) => tool !== null)
+  if (tools.length === 0) return { forward: {}, count: 0, names: NO_NAMES, differing: [] }
   const names = new Set(tools.map(({ sent }) => String(sent['name'])))
-  if (tools.length === 0) return { forward: {}, count: 0, names, differing: [] }
   const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
   if (isGiven(body['tool_choice']) && !choosesHosted(body)) forward['tool_choice'] = readToolChoice(body['tool_choice'])
   if (isGiven(body['parallel_tool_calls'])) {

@@ -33,7 +33,9 @@ export function droppedBy(
   written: readonly string[] | undefined,
 ): HeaderList {
   const dropped = droppedNames(request, provider, limits.droppedNamesMax)
-  const refused = membersOf(leavesOut).filter((name) => request.named?.includes(name))
-  const names = refused.length === 0 ? dropped : [...dropped, ...refused]
+  const names =
+    leavesOut.length === 0
+      ? dropped
+      : [...dropped, ...membersOf(leavesOut).filter((name) => request.named?.includes(name))]
   return namesHeader(written === undefined ? names : [...names, ...written])
 }
