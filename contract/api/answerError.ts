@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { statedNumber } from '../std/statedNumber.ts'
 
 const ERROR_STATUS_MIN = 400
 /** A word for a failure, such as `InternalError`; other codes are numbers, or say that all is well. */
@@ -45,7 +46,8 @@ function isError({
   if ([code, ofQianfan].some((one) => typeof one === 'string' && FAILURE.test(one)) && saysSomething(message))
     return true
   return (
-    Number(ofQianfan) > 0 || [code, status, ofSnake, statusCode].some((stated) => Number(stated) >= ERROR_STATUS_MIN)
+    statedNumber(ofQianfan) > 0 ||
+    [code, status, ofSnake, statusCode].some((stated) => statedNumber(stated) >= ERROR_STATUS_MIN)
   )
 }
 

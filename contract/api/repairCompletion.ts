@@ -5,11 +5,11 @@ import { saysSomething } from './answerError.ts'
 import { argumentsWithin, type CallPiece, callPieces, madeCallId, saysNothing } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
-import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
+import { REASONING_NAMES, REASONING_PARTS, saidIn, TEXT_NAMES, TEXT_PARTS } from './saidText.ts'
 
 /** Calls of other kinds have their own members, and stay as they are. */
 const isFunction = (call: JsonObject): boolean =>
-  isJsonObject(call['function']) || ['function', ''].includes(String(call['type'] ?? 'function'))
+  isJsonObject(call['function']) || call['type'] === '' || (call['type'] ?? 'function') === 'function'
 
 /**
  * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
@@ -141,18 +141,7 @@ function repairTexts(message: JsonObject): void {
 }
 
 /** Members by which an object is a part of a message, rather than an answer in JSON that its server has parsed. */
-const PART_MEMBERS = [
-  'type',
-  'text',
-  'content',
-  'output_text',
-  'value',
-  'thinking',
-  'reasoning',
-  'summary',
-  'parts',
-  'role',
-]
+const PART_MEMBERS = ['type', 'parts', 'role', ...TEXT_PARTS, ...REASONING_PARTS]
 
 function parsedText(content: unknown): string | null {
   if (!isJsonObject(content) || Object.keys(content).length === 0) return null

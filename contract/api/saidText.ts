@@ -24,9 +24,10 @@ export const REASONING_NAMES = [
 /** Parts may hold parts, as Mistral's thinking does; deeper ones are not read. */
 const PARTS_DEPTH_MAX = 6
 /** Where a part holds its text, by its type. */
-const REASONING_PARTS = ['thinking', 'reasoning', 'text', 'summary', 'content']
+export const REASONING_PARTS = ['thinking', 'reasoning', 'text', 'summary', 'content']
 const REFUSAL_PARTS = ['refusal', 'text', 'content']
-const TEXT_PARTS = ['text', 'content', 'output_text', 'value']
+/** The same for a part of text. */
+export const TEXT_PARTS = ['text', 'content', 'output_text', 'value']
 
 /** The members that may say something besides the content. */
 const OTHER_NAMES: ReadonlySet<string> = new Set(['refusal', ...TEXT_NAMES.slice(1), ...REASONING_NAMES])

@@ -123,7 +123,8 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
     if (isMore) return { inside, output: rest, reasoning: thought, contradicts: counts.broken, ...prompted }
   }
   // No prompt contains more than itself, whatever the total says.
-  const isBeside = prompt !== null && cache > prompt && BESIDE.some((name) => Number(value[name]) > 0)
+  const isBeside =
+    prompt !== null && cache > prompt && BESIDE.some((name) => (countOf(value[name], promptTokensMax) ?? 0) > 0)
   const inside = isBeside ? false : (sums.inside ?? spelledInside(value))
   const isPart = !sums.addsReasoning && output !== null && reasoning !== null && reasoning > output
   const isOverfull = inside === true && prompt !== null && cache > prompt

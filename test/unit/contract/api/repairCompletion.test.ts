@@ -1,8 +1,10 @@
 // Goal: an answer is put into the documented form, for batches as well, and what is right in it stays as it is.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { answerError } from '../../../../contract/api/answerError.ts'
 import { outputBytes } from '../../../../contract/api/completion.ts'
 import { repairCompletion } from '../../../../contract/api/repairCompletion.ts'
+import { usageOfAnswer } from '../../../../contract/money/usageReports.ts'
 
 const of = (message: unknown, finish: unknown) => ({
   created: 5,
@@ -59,4 +61,15 @@ test('of many choices the first few are looked at', () => {
     assert.equal(answer.choices.length, 1)
     assert.equal(answer.choices[0]?.message.content, content)
   }
+})
+
+test('objects in the place of words and counts are no fault of the gateway', () => {
+  const odd = { toString: 1, valueOf: 2 }
+  assert.ok(repairCompletion(of({ content: 'hi', tool_calls: [{ type: odd }] }, 'stop'), 'req_1', 0))
+  for (const name of ['error_code', 'status', 'status_code', 'statusCode', 'code']) {
+    assert.equal(answerError({ [name]: odd }), null)
+  }
+  const usage = { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 5, cache_read_input_tokens: odd }
+  const bounds = { promptTokensMax: 100, outputTokensMax: 100 }
+  assert.equal(usageOfAnswer({ usage }, bounds)?.contradicts, true)
 })
