@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../contract/std/jsonObject.ts'
 import { type AnswerBounds, hasFewValues } from '../json/jsonObject.ts'
+import { failureEvent, mayBeFailure, readField } from './failureEvent.ts'
 import type { SseLimits } from './limits.ts'
 
 const LF = 10
@@ -7,9 +7,6 @@ const CR = 13
 const COLON = 58
 const SPACE = 32
 const LETTER_D = 100
-const LETTER_E = 101
-const LETTER_R = 114
-const ERROR_EVENT_BYTES = 'event: error'.length
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
@@ -180,8 +177,8 @@ export class FrameReader {
 
   /** An event named error is one, whatever its data; and some servers write a field `error` in place of data. */
   private noteFailure(line: Buffer, sink: FrameSink): void {
-    const [, name = '', value = ''] = FIELD.exec(line.toString('utf8', 0, FAILURE_BYTES_MAX)) ?? []
-    if (name === 'event') this.isFailure = value === 'error'
+    const { name, value } = readField(line)
+    if (name === 'event') this.isFailure = value.equals(ERROR)
     else if (name === 'error') this.deliver(sink, failureEvent(value), 1)
   }
 
@@ -192,7 +189,7 @@ export class FrameReader {
     this.dataLines = 0
     if (lines === 1) {
       if (this.dataEnd <= this.dataStart) return
-      if (isFailure) this.deliver(sink, failureEvent(bytes.toString('utf8', this.dataStart, this.dataEnd)), 1)
+      if (isFailure) this.deliver(sink, failureEvent(bytes.subarray(this.dataStart, this.dataEnd)), 1)
       else this.deliverIn(sink, bytes, this.dataStart, this.dataEnd, 1)
       return
     }
@@ -263,35 +260,7 @@ export class FrameReader {
 }
 
 const LINE_FEED = Buffer.from('\n')
-const FIELD = /^(event|error): ?(.*)$/s
-/** An error is flat, and longer ones are no use to anybody. */
-const FAILURE_BYTES_MAX = 16_384
-/** The members of an event that is read as it is: a failure in a known form, or an answer. */
-const KNOWN = ['error', 'errors', 'choices', 'type', 'object', 'usage']
-
-/** Nearly all lines beside data are names of other events, which are not to be made a text. */
-function mayBeFailure(bytes: Buffer, start: number, end: number): boolean {
-  if (bytes[start] !== LETTER_E) return false
-  return bytes[start + 1] === LETTER_R || end - start <= ERROR_EVENT_BYTES
-}
-
-/** Data that is a failure, in the form that readers of events know. */
-function failureEvent(text: string): Buffer {
-  const stated = parsed(text)
-  if (isJsonObject(stated) && KNOWN.some((name) => name in stated)) return Buffer.from(text)
-  // The end of a stream, and values that say nothing.
-  if (stated === null || typeof stated === 'boolean' || text.trim() === '[DONE]') return Buffer.from(text)
-  const message = typeof stated === 'string' ? stated : text
-  return Buffer.from(JSON.stringify({ error: isJsonObject(stated) ? stated : { message } }))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+const ERROR = Buffer.from('error')
 
 /** The position of the value of a line `data: value`; -1 when the line has another field. */
 export function dataStart(bytes: Buffer, start: number, end: number): number {

@@ -1,5 +1,6 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { isGiven } from '../../json/fields.ts'
 import { CallIds, inputText, isCall, isNamed, withText } from './callBlocks.ts'
 import { statedStop, unstatedStop } from './stopReasons.ts'
 
@@ -53,7 +54,7 @@ export class EventRepair {
   passesDelta(type: string | undefined): boolean {
     if (!this.isSound || this.open.size === 0) return false
     const kind = this.openAt(undefined)?.kind
-    return type === undefined ? !WORDS.has(kind) : kind === type || !WORDS.has(kind)
+    return !WORDS.has(kind) || kind === type
   }
 
   /**
@@ -192,10 +193,6 @@ export class EventRepair {
 function isOfOther(open: OpenBlock, kind: (typeof DELTAS)[number] | undefined, delta: JsonObject): boolean {
   if (kind === undefined || !WORDS.has(open.kind) || open.kind === kind[2]?.['type']) return false
   return kind[2] === null ? delta[kind[0]] === '' : typeof delta[kind[0]] === 'string'
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== null && value !== undefined
 }
 
 /** Typed clients demand the member, also where no stop sequence was met. */

@@ -80,10 +80,11 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
 
 function withToolsTaken(body: JsonObject): JsonObject {
   const tools = (body['tools'] ?? []) as readonly JsonObject[]
-  const taken = tools.map((tool) => ({ ...tool, input_schema: withNamesTaken(tool['input_schema'] as JsonObject) }))
-  return taken.every(({ input_schema: schema }, i) => schema === tools[i]?.['input_schema'])
-    ? body
-    : { ...body, tools: taken }
+  const taken = tools.map((tool) => {
+    const schema = withNamesTaken(tool['input_schema'] as JsonObject)
+    return schema === tool['input_schema'] ? tool : { ...tool, input_schema: schema }
+  })
+  return taken.some((tool, i) => tool !== tools[i]) ? { ...body, tools: taken } : body
 }
 
 /** A body without the parts of its history that a provider has refused. */
