@@ -206,6 +206,7 @@ async function start(): Promise<void> {
     incidents.renew()
   })
   incidents.renew()
+  for (const change of ['close', 'ready']) commands.on(change, () => seen.observe())
   pulse.start()
   secrets.start(() => catalog.renewKeys())
   routeViews.start()

@@ -31,7 +31,7 @@ export interface Measuring {
 export interface PulseOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly intervalMs: number
-  /** Called before each pulse, which reports the result to control. */
+  /** Called before each pulse, which reports the result to control, and after its answer. */
   readonly seen: Seen
   /** Their measurements are reported to control with each pulse as well. */
   readonly canaries: Measuring
@@ -121,6 +121,7 @@ export class Pulse {
         },
       )
       .then((booked) => {
+        seen.observe()
         if (!this.stopped) this.timer = setTimeout(() => this.ask(), intervalMs)
         if (booked !== undefined) onBooked(booked.map((position) => sluice.BookedPosition.create(position)))
       })

@@ -23,7 +23,8 @@ export class SeenState {
   private readonly options: SeenStateOptions
   private readonly now: () => number
   private readonly times = new ObservedTimes()
-  private sinceMs: number | undefined
+  /** The state of the parts at the last call, and when that was. */
+  private last: { readonly parts: ServiceState; readonly atMs: number } | undefined
   private before: { requests: number; faults: number } = { requests: 0, faults: 0 }
 
   constructor(options: SeenStateOptions) {
@@ -31,18 +32,23 @@ export class SeenState {
     this.now = options.now ?? Date.now
   }
 
-  /** Notes the state since the last call. To be called at every pulse. */
+  /**
+   * Notes the time since the last call, in the state of the parts at that call. To be called at every pulse and whenever a
+   * part may have changed its state: an outage between two calls is missed.
+   */
   observe(): void {
-    const nowMs = this.now()
-    const state = worstState([this.options.partsNow(), this.ofErrors()])
+    const atMs = this.now()
+    const parts = this.options.partsNow()
+    const errors = this.ofErrors()
+    const { last } = this
     // Parts that are missing while a process starts are not an incident.
-    if (this.sinceMs === undefined && state !== 'operational') return
+    if (last === undefined && parts !== 'operational') return
+    this.last = { parts, atMs }
     const { pulseIntervalMs, rpcTimeoutMs } = this.options.limits
     // A machine that was suspended has observed nothing meanwhile.
     const longestMs = 2 * (pulseIntervalMs + rpcTimeoutMs)
-    const ms = Math.min(Math.max(nowMs - (this.sinceMs ?? nowMs), 0), longestMs)
-    this.sinceMs = nowMs
-    this.times.add({ day: dayOf(nowMs), state, ms })
+    const ms = Math.min(Math.max(atMs - (last?.atMs ?? atMs), 0), longestMs)
+    this.times.add({ day: dayOf(atMs), state: worstState([last?.parts ?? parts, errors]), ms })
   }
 
   /** The observations since the last call. */

@@ -30,3 +30,36 @@ test('a pulse reports its owner to control, and passes on the booked position', 
   assert.deepEqual(asked, [['ping', { observed: [], measured: [], owner: 'own_1', begun: 21 }]])
   assert.deepEqual([itemOf(booked, 0).shard, itemOf(booked, 0).seq], [3, 17])
 })
+
+test('the state is observed before each call and after its answer or its failure', async () => {
+  for (const fails of [false, true]) {
+    const events: string[] = []
+    const call = (async () => {
+      events.push('call')
+      if (fails) throw new Error('no answer')
+      return { chain: 'ok', admissionClosed: false, booked: [] }
+    }) as unknown as Call
+    await new Promise<void>((resolve) => {
+      const pulse = new Pulse({
+        rpc: { call },
+        intervalMs: 60_000,
+        seen: {
+          observe: () => {
+            events.push(`observed ${pulse.alive}`)
+            if (!events.includes('call')) return
+            pulse.stop()
+            resolve()
+          },
+          take: () => [],
+          keep() {},
+        },
+        canaries: { take: () => [], keep() {} },
+        owner: '',
+        begun: () => 0,
+        onBooked() {},
+      })
+      pulse.start()
+    })
+    assert.deepEqual(events, ['observed false', 'call', `observed ${!fails}`])
+  }
+})

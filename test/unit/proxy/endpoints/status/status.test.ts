@@ -122,13 +122,35 @@ test('a process sums its observed status by day, from its first operational mome
   const seen = watched([out, good, good, out, out, good], quiet)
   assert.deepEqual(total(seen), [
     [0, good, 10_000],
-    [1, out, 20_000],
     [1, good, 10_000],
+    [1, out, 20_000],
   ])
   assert.deepEqual(seen.take(), [], 'what was told is not told again')
   const entry = { day: 20_778, state: out, ms: 5 } as const
   seen.keep([entry])
   assert.deepEqual(seen.take(), [entry], 'but for what could not be told')
+})
+
+test('an outage shorter than a pulse counts for its length, and is not missed', () => {
+  let state: ServiceState = 'operational'
+  let nowMs = Date.UTC(2026, 10, 21, 12)
+  const seen = new SeenState({
+    partsNow: () => state,
+    counters: { requests: 0, errors: {} },
+    limits: { statusRequestsMin: 20, pulseIntervalMs: 5_000, rpcTimeoutMs: 5_000 },
+    now: () => nowMs,
+  })
+  const becomes = (next: ServiceState, afterMs: number): void => {
+    nowMs += afterMs
+    state = next
+    seen.observe()
+  }
+  becomes('operational', 0)
+  becomes('major_outage', 1_200)
+  becomes('operational', 300)
+  becomes('operational', 3_500)
+  const byState = Object.fromEntries(seen.take().map((entry) => [entry.state, entry.ms]))
+  assert.deepEqual(byState, { operational: 4_700, major_outage: 300 })
 })
 
 test('server errors above a share of requests are a disturbance, and too few requests are not judged', () => {
