@@ -38,18 +38,21 @@ export class FairTurns {
   }
 
   /**
-   * Waits for a turn of this name and runs the work; the time until it resolves counts as its CPU time.
+   * Waits for a turn of this name and runs the work. The CPU time of the process until it resolves counts as that of the work,
+   * and no more than the time that passes: a process that stands still has used nothing.
    * @returns what the work returns; undefined when the turn was refused and nothing was done
    */
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result | undefined> {
     if (!(await this.turn(name))) return undefined
     this.note(name)
     const startedAtMs = performance.now()
+    const before = process.cpuUsage()
     try {
       return await work()
     } finally {
-      const tookMs = performance.now() - startedAtMs
-      void this.rest(tookMs).then(() => this.next())
+      const { user, system } = process.cpuUsage(before)
+      const usedMs = Math.min((user + system) / 1_000, performance.now() - startedAtMs)
+      void this.rest(usedMs).then(() => this.next())
     }
   }
 
@@ -72,9 +75,9 @@ export class FairTurns {
   }
 
   /** Pauses, so that the rest of the CPU is left to others. */
-  private async rest(tookMs: number): Promise<void> {
+  private async rest(usedMs: number): Promise<void> {
     const { cpuPercent } = this.limits
-    await sleep((tookMs * (100 - cpuPercent)) / cpuPercent)
+    await sleep((usedMs * (100 - cpuPercent)) / cpuPercent)
   }
 
   private next(): void {

@@ -92,6 +92,7 @@ test('images.edit, of one picture and of several', async () => {
 })
 
 test('audio.speech.create: bytes are streamed as they arrive', async () => {
+  await stack.provider.hold()
   const { data, response } = await client.audio.speech
     .create({ model: 'test/speech', voice: 'alloy', input: 'hello', response_format: 'wav' })
     .withResponse()
@@ -100,10 +101,12 @@ test('audio.speech.create: bytes are streamed as they arrive', async () => {
   let bytes = 0
   let pieces = 0
   for await (const piece of data.body ?? []) {
+    // The rest comes once the client has the first.
+    if (pieces === 0) await stack.provider.release()
     bytes += piece.length
     pieces++
   }
-  assert.ok(bytes === 20_000 && pieces > 5, `${bytes} bytes in ${pieces} pieces`)
+  assert.ok(bytes === 20_000 && pieces > 1, `${bytes} bytes in ${pieces} pieces`)
   const id = response.headers.get('x-request-id')
   assertCounted(await client.get<CountedReceipt>(`/receipts/${id}`), 'speech', await stack.provider.log())
 })

@@ -17,6 +17,9 @@ export const PATIENCE = {
   receiptWaitMs: 8_000,
   admissionApplyMs: 5_000,
   chainTimeoutMs: 8_000,
+  debitTakeMs: 5_000,
+  providerCheckMs: 5_000,
+  receiptAskMs: 1_500,
 } as const satisfies LimitChanges
 
 /** The limits of all parts, with changes. */

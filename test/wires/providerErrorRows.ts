@@ -89,9 +89,9 @@ export const ERROR_ROWS: readonly Row[] = [
     name: 'a rate limit',
     status: 429,
     body: openai('Slow down', { code: 'rate_limit_exceeded' }),
-    headers: { 'retry-after': '3' },
+    headers: { 'retry-after': '60' },
     code: 'rate_limited',
-    retryAfter: 3,
+    retryAfter: 60,
   },
   {
     name: 'a quota by the minute, in an array',

@@ -195,7 +195,7 @@ test('a key reads its own usage, whichever key it asks for; a session that of th
 
 test('credits are spent soonest-expiring first, and the remainder expires in the ledger', async () => {
   const owner = await newOwner(stack, { credits: '0.002' })
-  const expiresAtMs = Date.now() + 8_000
+  const expiresAtMs = Date.now() + 20_000
   const soon = new Date(expiresAtMs).toISOString()
   const grant = { creditUnits: units('1'), source: 'welcome', expiresAtMs }
   await withTransaction(pool, (client) => creditAccount(client, owner.accountId, grant, limits))

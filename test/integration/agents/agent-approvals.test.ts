@@ -151,10 +151,11 @@ test('an approval can be used again after the process that ran its request died'
   const body = large(undefined, { model: 'test/slow', stream: true })
   const { id } = await waits(body)
   await decide(id, 'approve')
+  await stack.provider.hold()
   const broken = send(body, id).catch(() => undefined)
   await until('its request is open', async () => (await openRequest(stack.dir)) !== undefined)
   for (const worker of childrenOf(present(stack.proxy.pid))) process.kill(worker, 'SIGKILL')
-  await broken
+  await Promise.all([broken, stack.provider.release()])
   const status = 'SELECT status FROM receipts WHERE request_id = (SELECT used_by FROM approvals WHERE id = $1)'
   await until('it is orphaned', async () => (await scalar(pool, status, [id])) === 'orphaned')
   await until('it is served', async () => (await send(body, id).catch(() => undefined))?.status === 200)

@@ -115,18 +115,14 @@ test('an agent spends only its own coin', async () => {
   assertRefused(await agents.fund(slug, '1000'), 402, 'insufficient_balance')
 })
 
-test('a changed policy applies to every request within a second', async () => {
+test('a changed policy applies to every request of every process', async () => {
   const { slug, key } = await agents.make({ models: ['test/other'] })
   await agents.fund(slug, '5')
   const everywhere = async (status: number, code?: string) => {
-    await until(
-      'every process says so',
-      async () => {
-        const replies = await Promise.all(Array.from({ length: 8 }, () => agents.ask(key)))
-        return replies.every((reply) => reply.status === status)
-      },
-      1_500,
-    )
+    await until('every process says so', async () => {
+      const replies = await Promise.all(Array.from({ length: 8 }, () => agents.ask(key)))
+      return replies.every((reply) => reply.status === status)
+    })
     if (code !== undefined) assertError(await agents.ask(key), status, code)
   }
   await everywhere(403, 'model_not_allowed')

@@ -93,7 +93,7 @@ test('only its owner can cancel a link', async () => {
 
 test('the coin of an unclaimed link returns to its account on expiry', async () => {
   const [giver, other] = [await newOwner(stack, { coin: '3' }), await newOwner(stack)]
-  const link = await made(giver, '3', { expires_at: new Date(Date.now() + 7_000).toISOString() })
+  const link = await made(giver, '3', { expires_at: new Date(Date.now() + 15_000).toISOString() })
   assert.deepEqual(await coinOf(giver), ['0', '0'])
   await until('the coin is back', async () => (await coinOf(giver))[1] === '3')
   assertRefused(await claim(other, link.token), 410, 'link_gone')

@@ -146,11 +146,11 @@ test('control signs catalogs that were published without a key, and warns once o
 
 test('a Redis that lost its data gets the catalog again', async () => {
   await redis.flushall()
-  await until('the catalog is back', async () => (await versionInRedis()) === 3, 15_000)
+  await until('the catalog is back', async () => (await versionInRedis()) === 3)
   assert.equal(await lastFeedVersion(), 3)
   await redis.del(CATALOG_KEY)
   await server.restart()
-  await until('the catalog is back after a restart', async () => (await versionInRedis()) === 3, 15_000)
+  await until('the catalog is back after a restart', async () => (await versionInRedis()) === 3)
 })
 
 test('a catalog published by command stays in force over starts, until the configured file changes', async () => {

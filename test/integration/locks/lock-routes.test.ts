@@ -17,7 +17,7 @@ let two: Owner
 let series: string
 
 before(async () => {
-  const limits = { lockSeriesCheckMs: 100, grantSweepMs: 100, lockQuoteMs: 1_500, lockOrdersOpenMax: 2 }
+  const limits = { lockSeriesCheckMs: 100, grantSweepMs: 100, lockOrdersOpenMax: 2 }
   stack = await startStack({ limits: { ...limits, apiRequestBurst: 10_000, apiRequestsPerMinute: 600_000 } })
   url = stack.baseUrl
   one = await newOwner(stack, { coin: '100' })
@@ -268,7 +268,7 @@ test('the end of the month releases bids, burns remaining tokens, and closes the
   const database = new pg.Client(stack.databaseUrl)
   await database.connect()
   // Before the first order, because tokens keep the end that they were bought with.
-  const ended = Date.now() + 8_000
+  const ended = Date.now() + 20_000
   await database.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ended])
   const coin = await coinOf(one)
   assert.equal((await order(one, { series: short, side: 'buy', type: 'market', tokens: '3' })).status, 201)

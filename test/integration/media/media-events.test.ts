@@ -240,6 +240,7 @@ describe('images as events', () => {
 
   test('the image is charged that is made for a client that has left', async () => {
     const leaving = new AbortController()
+    await stack.provider.hold()
     const response = await fetch(`${stack.baseUrl}/v1/images/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -248,7 +249,7 @@ describe('images as events', () => {
     })
     const id = String(response.headers.get('x-request-id'))
     await response.body?.getReader().read()
-    leaving.abort()
+    await stack.provider.leaveHeld({ destroy: () => leaving.abort() })
     const receipt = await booked({ id, receipt: null })
     assert.deepEqual([receipt.cost.units, receipt.error], [String(IMAGE), 'client_gone'])
     // The gateway has all that it pays for before the provider ends its answer and notes it.

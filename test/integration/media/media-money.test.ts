@@ -39,12 +39,12 @@ const form = (path: string, fields: Record<string, unknown>) => postForm(`${stac
 before(async () => {
   const faults = ['error=500', 'error=400', 'error=429', 'reset', 'html200', 'badjson', 'cut=0', 'hang=0']
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 3_000, idleTimeoutMs: 3_000, breakerFailures: 1_000 },
+    limits: { firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, breakerFailures: 1_000 },
     catalog: {
       models: MODALITIES.flatMap((modality) => [
         mediaModel(`test/${modality}`, modality),
         mediaModel(`test/${modality}-slow`, modality, 'mock,slow_headers=300'),
-        mediaModel(`test/${modality}-silent`, modality, 'mock,slow_headers=5000'),
+        mediaModel(`test/${modality}-silent`, modality, 'mock,slow_headers=60000'),
         ...USAGES.map((usage) => mediaModel(`test/${modality}-${usage}`, modality, `mock,usage=${usage}`)),
         ...faults.map((fault) => mediaModel(`test/${modality}-${fault.replace('=', '')}`, modality, `mock,${fault}`)),
         mediaModel(`test/${modality}-more`, modality, 'mock,prompt=50,images=5,seconds=15,searches=4'),

@@ -24,7 +24,7 @@ const twoRoutes = (first: string) => ({
 })
 const FIRSTS = {
   failing: 'mock,error=503',
-  silent: 'mock,slow_headers=5000',
+  silent: 'mock,slow_headers=60000',
   reset: 'mock,reset',
   broken: 'mock,badjson',
   gateway: 'mock,error=504',
@@ -33,7 +33,7 @@ const FIRSTS = {
 before(async () => {
   const kept = { routes: [{ provider: 'keeper', model: 'mock' }] }
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 3_000, breakerFailures: 1_000 },
+    limits: { firstByteTimeoutMs: 10_000, breakerFailures: 1_000 },
     catalog: {
       providers: [
         { id: 'mock' },

@@ -13,7 +13,7 @@ import { until } from '../../support/stack.ts'
 let paid: PaidStack
 
 before(async () => {
-  paid = await startPaidStack({ limits: { signInRequestBurst: 1_000 } })
+  paid = await startPaidStack({ limits: { signInRequestBurst: 1_000, apiRequestBurst: 10_000 } })
 })
 afterEach(() => paid.audited())
 after(() => paid.stop())

@@ -188,6 +188,7 @@ test('settlement_failed if the money is spent before the block', async () => {
   await bench.chain.client.setAutomine(false)
   const waiting = outcome(order)
   await until('it is claimed', async () => (await payments(order)) === 1)
+  await until('it waits for a block', async () => (await bench.chain.pooled()).length === 1)
   // Blocks take the better paid first.
   await bench.chain.client.writeContract({
     account: payer,

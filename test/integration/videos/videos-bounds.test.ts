@@ -25,7 +25,7 @@ let stack: Stack
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { videoPollMinMs: 50, videoPollMaxMs: 200, videoJobsMax: 12, videoStateKeptMs: 6_000 },
+    limits: { videoPollMinMs: 50, videoPollMaxMs: 200, videoJobsMax: 12, videoStateKeptMs: 15_000 },
     catalog: {
       models: [
         videoModel('test/clip', 'mock,video=held'),

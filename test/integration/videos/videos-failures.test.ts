@@ -25,8 +25,8 @@ const LIMITS = {
   videoPollMinMs: 40,
   videoPollMaxMs: 120,
   videoPollTimeoutMs: 3_000,
-  videoJobMaxMs: 6_000,
-  firstByteTimeoutMs: 3_000,
+  videoJobMaxMs: 15_000,
+  firstByteTimeoutMs: 10_000,
   breakerFailures: 1_000_000,
 }
 

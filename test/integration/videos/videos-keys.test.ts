@@ -7,6 +7,8 @@ import { Relay } from '../../support/relay.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const JOBS = 8
+/** Once in two thousand runs all of the first take the same of three keys. */
+const JOBS_MAX = 40
 const KEYS = ['A', 'B', 'C'].map((id) => ({ id: id.toLowerCase(), env: `SLUICE_TEST_KEY_${id}` }))
 const HEAD = /(?:GET|POST) \/v1\/videos(\/[^/ ]+)?(\/content)? [\s\S]*?Bearer (secret-[a-c])/g
 
@@ -38,7 +40,7 @@ after(async () => {
 
 test('each job keeps its key until its clip is fetched, and jobs are spread over the keys', async () => {
   const used = new Set<string>()
-  for (let i = 0; i < JOBS; i++) {
+  for (let i = 0; i < JOBS_MAX && (i < JOBS || used.size < 2); i++) {
     sent = ''
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/video', seconds: 4 })
     await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])

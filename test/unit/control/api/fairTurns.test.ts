@@ -56,12 +56,21 @@ test('work uses no more than its share of the time', async () => {
   const startedAtMs = performance.now()
   const workedMs: number[] = []
   const work = async (): Promise<void> => {
-    const beganMs = performance.now()
-    while (performance.now() - beganMs < 5);
-    workedMs.push(performance.now() - beganMs)
+    const before = process.cpuUsage()
+    const cpuMs = () => process.cpuUsage(before).user / 1_000
+    while (cpuMs() < 5);
+    workedMs.push(cpuMs())
   }
   await Promise.all(Array.from({ length: 5 }, () => turns.run('a', work)))
   // After the last one nobody rests.
   const beforeLastMs = workedMs.slice(0, -1).reduce((sum, ms) => sum + ms, 0)
   assert.ok(performance.now() - startedAtMs >= beforeLastMs / 0.2 - 5)
+})
+
+test('a process that stands still has used nothing', async () => {
+  const turns = new FairTurns({ ...LIMITS, cpuPercent: 1, overloadMs: 60_000 })
+  const startedAtMs = performance.now()
+  const stand = async () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+  await Promise.all([turns.run('a', stand), turns.run('b', async () => true)])
+  assert.ok(performance.now() - startedAtMs < 300 * 99)
 })

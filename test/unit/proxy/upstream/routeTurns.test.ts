@@ -18,6 +18,8 @@ import { type KeyedSpec, keyedModel } from '../../../support/parts/keyedRoutes.t
 /** The answer to a request with a secret: a status, and seconds of Retry-After where there are any. */
 type Plan = Readonly<Record<string, readonly [status: number, retryAfter?: number]>>
 
+const NOON_MS = Date.UTC(2026, 10, 21, 12)
+
 class World {
   readonly health: RouteHealth
   readonly model: Model
@@ -132,7 +134,8 @@ test('the next route is asked when all keys are out, and the client is told noth
   assert.deepEqual((await world.ask()).asked, ['sk-z'])
 })
 
-test('with no key and no route left, the client gets 429 with the least wait, and so do those after it', async () => {
+test('with no key and no route left, the client gets 429 with the least wait, and so do those after it', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: NOON_MS })
   const world = new World([ACME], { 'sk-a': [429, 40], 'sk-b': [429, 12], 'sk-c': [429, 55] })
   const { asked, error } = await world.ask()
   assert.equal(asked.length, 3)
@@ -141,7 +144,8 @@ test('with no key and no route left, the client gets 429 with the least wait, an
   assert.deepEqual([later.asked, later.error?.row, later.error?.retryAfterSeconds], [[], 'rate_limited', 12])
 })
 
-test('the wait is the least over the routes as well', async () => {
+test('the wait is the least over the routes as well', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: NOON_MS })
   const second = { provider: 'other', keys: { z: 'sk-z' } }
   const world = new World([ACME, second], {
     'sk-a': [429, 40],

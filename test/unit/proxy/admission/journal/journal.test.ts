@@ -51,7 +51,7 @@ const disk = (): string => join(folder, 'disk')
 const files = (path: string): string[] => (existsSync(path) ? readdirSync(path) : [])
 
 function open(options: Partial<JournalOptions> = {}, changes = {}): void {
-  const limits = limitsWith({ journalRetryMs: 10, ...changes })
+  const limits = limitsWith({ journalRetryMs: 10, journalMemoryWriteMs: 60_000, ...changes })
   const onFault = (error: unknown): void => void faults.push(error)
   journal = new Journal({
     memoryFolder: memory(),

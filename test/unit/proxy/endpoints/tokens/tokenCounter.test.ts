@@ -148,7 +148,7 @@ describe('the worker threads', () => {
   })
 
   test('a thread that fails while idle affects no count', async () => {
-    const pool = new WorkerPool(bounds)
+    const pool = new WorkerPool({ ...bounds, idleTimeoutMs: 60_000 })
     assert.equal(await pool.run(failing, inputOf([])), null)
     // Only now: a thread that fails at once may be heard of before the result that it has sent.
     const orders = new BroadcastChannel(FAIL_NOW)
