@@ -2,6 +2,12 @@
 type ConversationPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'cacheMarks'
 
 /**
+ * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, and to think with an effort
+ * above `high`.
+ */
+type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'topEffort'
+
+/**
  * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
  * is drawn, where it stops, whether calls are made together, what is said of its tokens, and how much to think.
  */
@@ -14,7 +20,7 @@ export const PART_MEMBERS = {
 } as const
 
 /** A part without which a provider may take a request. */
-export type RequestPart = ConversationPart | keyof typeof PART_MEMBERS
+export type RequestPart = ConversationPart | Demand | keyof typeof PART_MEMBERS
 
 /** The members of the parts that are left out. */
 export function membersOf(leavesOut: readonly RequestPart[]): readonly string[] {
@@ -57,6 +63,23 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\bexpected last role user\b/i,
     /\blast (?:message|turn|role)\b[^.]{0,40}\b(?:must|should|has to)\b[^.]{0,30}\buser\b/i,
     /cannot have \d+ or more assistant messages at the end/i,
+  ],
+  // Claude since Opus 5.5; Anthropic while a model thinks; thinking models of DeepSeek, Qwen and Moonshot; Bedrock.
+  forcedCalls: [
+    /\btool_choice\b[^.]{0,80} (?:not (?:support(?:ed)?|allowed|available)|unsupported|incompatible)\b/i,
+    /(?:not|n't) support[^,]{0,40}\btool_?choice\b/i,
+    /thinking may not be enabled when tool_choice forces/i,
+  ],
+  shownThoughts: [
+    /\bthinking\b\S{0,20}\bdisplay\b.{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
+  ],
+  thinkingOff: [
+    /\bthinking\.type\.disabled\b[^.]{0,10} (?:is )?(?:not supported|unsupported)/i,
+    /\bthinking\b[^.]{0,40} (?:cannot|can't|can not) be (?:disabled|turned off)/i,
+  ],
+  topEffort: [
+    /\beffort\b[^,]{0,30} (?:not|n't) support \W?(?:xhigh|max)\b/i,
+    /\boutput_config\b\S{0,10}\beffort\b.{0,10}\binput should be\b(?!.{0,80}\bxhigh\b)/i,
   ],
   cacheMarks: [
     /\bcache_control\b(?!\.).{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,

@@ -149,9 +149,13 @@ describe('how much to think, in every spelling', () => {
 
   test('a provider of the other dialect thinks with the effort', async () => {
     const { members, dropped } = await sent('anthropic', { reasoning: { effort: 'high' } })
-    assert.deepEqual(members, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } })
+    assert.deepEqual(members, {
+      thinking: { type: 'adaptive', display: 'summarized' },
+      output_config: { effort: 'high' },
+    })
     assert.equal(dropped, null)
-    assert.deepEqual((await sent('anthropic', { enable_thinking: false })).members, {})
+    const off = { thinking: { type: 'disabled' } }
+    assert.deepEqual((await sent('anthropic', { enable_thinking: false })).members, off)
   })
 })
 

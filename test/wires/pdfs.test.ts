@@ -43,7 +43,9 @@ const FORMATS: readonly Format[] = [
     path: '/v1/messages',
     ask: (data) => ({
       max_tokens: 50,
-      messages: [{ role: 'user', content: [documentOf(data, { title: 'T' }), text('?')] }],
+      messages: [
+        { role: 'user', content: [documentOf(data, { title: 'T', citations: { enabled: true } }), text('?')] },
+      ],
     }),
     history: (data) => ({
       max_tokens: 50,
@@ -53,7 +55,10 @@ const FORMATS: readonly Format[] = [
         { role: 'user', content: 'and?' },
       ],
     }),
-    sent: { anthropic: (data) => documentOf(data, { title: 'T' }), openai: (data) => filePart(data, 'T') },
+    sent: {
+      anthropic: (data) => documentOf(data, { title: 'T', citations: { enabled: true } }),
+      openai: (data) => filePart(data, 'T'),
+    },
     note: '[document left out]',
     param: 'messages[0].content[0].source.type',
   },

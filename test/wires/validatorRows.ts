@@ -70,7 +70,7 @@ export const ROWS: readonly Row[] = [
     to: 'effort',
     body: { messages: [said], max_tokens: 4_000, thinking: { type: 'enabled', budget_tokens: 2_000 } },
     sent: thinks,
-    expected: [{ type: 'adaptive' }, { effort: 'medium' }],
+    expected: [{ type: 'adaptive', display: 'summarized' }, { effort: 'medium' }],
   },
   {
     title: 'a failed result of nothing',

@@ -13,7 +13,7 @@ import { withoutRefused } from '../shared/refusedParts.ts'
 import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
-import { thinkingMembers } from './anthropicThinking.ts'
+import { thinkingMembers, thinkingOptions } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
 import { lacksThought } from './foreignThoughts.ts'
 
@@ -44,12 +44,13 @@ export function printAnthropic(
   }
   // A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries; and no
   // model thinks amid an answer that it continues.
+  const asked = effort ?? forward['reasoning_effort']
   const mayThink =
     model.leavesOut?.includes('effort') !== true &&
     turns.at(-1)?.role !== 'assistant' &&
     !forcesTool(forward['tool_choice']) &&
     !(model.thinking === 'budget' && lacksThought(turns))
-  const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
+  const options: JsonObject = mayThink || asked === 'none' ? thinkingOptions(asked, model.leavesOut) : {}
   for (const name of SAMPLING) options[name] = forward[name]
   const rest = exactJson(withMarksTaken(prompt)).slice(1)
   return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }
@@ -81,8 +82,9 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   make(route: Route, maxTokens: number): ProviderRequest {
     const { stream } = this
     const { rest, options = {}, format, cut } = this.printed
-    const thinking = thinkingMembers(this.model.thinking, options['effort'], maxTokens)
-    const { output_config: config, ...thinks } = thinking ?? sampling(options)
+    const thinking = thinkingMembers(this.model.thinking, options, maxTokens)
+    const isDrawn = thinking === null || options['effort'] === 'none'
+    const { output_config: config, ...thinks } = { ...(isDrawn && sampling(options)), ...thinking }
     this.drawn = thinks
     const members = { model: route.upstreamModel, max_tokens: maxTokens, ...(stream ? { stream } : {}), ...thinks }
     const start = `${JSON.stringify(members).slice(0, -1)},`

@@ -1,5 +1,6 @@
 import type { Thinking } from '../../../contract/catalog/catalog.ts'
-import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { RequestPart } from '../../../contract/providers/requestPart.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { lacksThought } from './foreignThoughts.ts'
 
 /** The least budget that the format takes. */
@@ -18,19 +19,62 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['low', 'low'],
   ['medium', 'medium'],
   ['high', 'high'],
-  ['xhigh', 'high'],
+  ['xhigh', 'xhigh'],
   ['max', 'max'],
 ])
 
+/** Above the efforts that every model with an effort has. */
+const TOP_EFFORTS: ReadonlySet<unknown> = new Set(['xhigh', 'max'])
+/** Models since Opus 4.7 think unseen where nothing is said. Source: platform.claude.com/docs/en/build-with-claude/extended-thinking. */
+const SHOWN = { display: 'summarized' } as const
+
+/** The options of a chat by which `thinkingMembers` has a model think, without those that its provider has refused. */
+export function thinkingOptions(effort: unknown, leavesOut: readonly RequestPart[] = []): JsonObject {
+  return {
+    effort: takenEffort(effort, leavesOut),
+    ...(!leavesOut.includes('shownThoughts') && SHOWN),
+  }
+}
+
+function takenEffort(effort: unknown, leavesOut: readonly RequestPart[]): unknown {
+  if (effort === 'none' && leavesOut.includes('thinkingOff')) return 'low'
+  return TOP_EFFORTS.has(effort) && leavesOut.includes('topEffort') ? 'high' : effort
+}
+
+/** A body whose thinking is in the form that its model takes, without what its provider has refused of it. */
+export function withoutRefusedThinking(native: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
+  if (leavesOut.length === 0) return native
+  const { thinking: stated, output_config: config, ...rest } = native
+  const { display, ...thinking } = isJsonObject(stated) ? stated : {}
+  const isOff = thinking['type'] === 'disabled' && leavesOut.includes('thinkingOff')
+  const { effort, ...others } = isJsonObject(config) ? config : {}
+  const taken = takenEffort(isOff ? 'none' : effort, leavesOut)
+  const shown = display === undefined || leavesOut.includes('shownThoughts') ? {} : { display }
+  const hasConfig = taken !== undefined || Object.keys(others).length > 0
+  return {
+    ...rest,
+    ...(stated !== undefined && !isOff && { thinking: { ...thinking, ...shown } }),
+    ...(hasConfig && { output_config: taken === undefined ? others : { ...others, effort: taken } }),
+  }
+}
+
 /**
- * The members of a Messages body that make a model think with a reasoning_effort.
+ * The members of a Messages body that make a model think with a reasoning_effort, or not at all where it is none.
+ * @param options from `thinkingOptions`
  * @param maxTokens the output limit that the hold pays for; a budget stays within it
  * @returns null when the model does not think, or not within this limit
  */
-export function thinkingMembers(thinking: Thinking, effort: unknown, maxTokens: number): JsonObject | null {
+export function thinkingMembers(
+  thinking: Thinking,
+  { effort, display }: JsonObject,
+  maxTokens: number,
+): JsonObject | null {
+  // Models with an effort think by themselves since Opus 5.
+  if (effort === 'none' && thinking === 'effort') return { thinking: { type: 'disabled' } }
   const named = EFFORTS.get(effort)
   if (named === undefined || thinking === 'none') return null
-  if (thinking === 'effort') return { thinking: { type: 'adaptive' }, output_config: { effort: named } }
+  const shown = display === undefined ? {} : { display }
+  if (thinking === 'effort') return { thinking: { type: 'adaptive', ...shown }, output_config: { effort: named } }
   if (maxTokens <= THINKING_TOKENS_MIN) return null
   const percent = SHARES.find(([name]) => name === named)?.[1] ?? 80
   const share = Math.floor((maxTokens * percent) / 100)
@@ -51,7 +95,7 @@ export function fittingThinking(native: JsonObject, kind: Thinking, maxTokens: n
   if (kind === 'none') return { ...rest, ...others }
   const type = thinking?.['type']
   const { display } = thinking ?? {}
-  const shown = display === undefined ? {} : { display }
+  const shown = display === undefined ? SHOWN : { display }
   if (kind === 'effort' && type === 'enabled') {
     const closest = effort ?? effortOfBudget(Number(thinking?.['budget_tokens']), maxTokens)
     return { ...rest, thinking: { type: 'adaptive', ...shown }, output_config: { ...stated, effort: closest } }
@@ -83,7 +127,7 @@ export function thinkingText(options: JsonObject, maxTokens: number): string {
 }
 
 function budgetOf({ effort, ...shown }: JsonObject, maxTokens: number): JsonObject | null {
-  const members = thinkingMembers('budget', effort, maxTokens)
+  const members = thinkingMembers('budget', { effort }, maxTokens)
   return members === null ? null : { ...(members['thinking'] as JsonObject), ...shown }
 }
 

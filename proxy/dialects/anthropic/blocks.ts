@@ -178,6 +178,10 @@ function withTitle(source: JsonObject, block: JsonObject, field: string, size: P
   for (const member of ['title', 'context']) {
     if (isGiven(block[member])) clean[member] = readText(block[member], `${field}.${member}`, size)
   }
+  const { citations } = block
+  if (isJsonObject(citations) && typeof citations['enabled'] === 'boolean') {
+    clean['citations'] = { enabled: citations['enabled'] }
+  }
   return clean
 }
 

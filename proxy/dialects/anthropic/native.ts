@@ -23,7 +23,7 @@ import { withoutRefused } from '../shared/refusedParts.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
-import { budgetOptions, fittingThinking, thinkingText } from './anthropicThinking.ts'
+import { budgetOptions, fittingThinking, thinkingText, withoutRefusedThinking } from './anthropicThinking.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { withoutThoughts } from './foreignThoughts.ts'
@@ -75,7 +75,8 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
     model.thinking,
     request.maxTokens ?? model.maxOutput,
   )
-  return model.leavesOut?.includes('effort') === true ? withoutRefused(fitting, ['effort']) : fitting
+  const thinks = withoutRefusedThinking(fitting, model.leavesOut)
+  return model.leavesOut?.includes('effort') === true ? withoutRefused(thinks, ['effort']) : thinks
 }
 
 function withToolsTaken(body: JsonObject): JsonObject {

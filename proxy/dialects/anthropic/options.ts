@@ -5,6 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
+import { countForcedCall } from '../shared/forcedCalls.ts'
 import { isEmptyList } from '../shared/soundSchema.ts'
 import { readText } from '../shared/text.ts'
 import { boundedTools, toolList } from '../shared/toolList.ts'
@@ -38,6 +39,7 @@ export function readTools(
   size.tools = clean.length
   if (!isGiven(choice)) return { tools: clean }
   const read = readChoice(choice, size)
+  countForcedCall(read, size)
   // The client may have chosen a tool of the provider's, which is left out.
   const isOffered = read['type'] !== 'tool' || clean.some(({ name }) => name === read['name'])
   const { name: _name, ...others } = read

@@ -8,6 +8,7 @@ import type { DialectLimits } from '../limits.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { isOtherKind } from '../shared/clientTools.ts'
+import { countForcedCall } from '../shared/forcedCalls.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { readAsides } from './asides.ts'
 import { completeCalls, readTools } from './chatTools.ts'
@@ -35,6 +36,7 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
   completeCalls(messages, tools.differing, prompt, tools.names)
   if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
+  countForcedCall(forward['tool_choice'], prompt)
   const batch = model.batchParam !== null
   if (batch && tools.differing.some(isOtherKind)) {
     throw invalidRequest('Custom tools are not served in batch jobs; send functions.', 'tools')

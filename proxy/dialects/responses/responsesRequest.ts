@@ -18,6 +18,7 @@ import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
+import { countForcedCall } from '../shared/forcedCalls.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { asidesOf } from '../shared/requestForm.ts'
 import { readInput } from './items.ts'
@@ -64,6 +65,7 @@ function readResponse(body: JsonObject, limits: DialectLimits): ChatRequest {
   const forward: JsonObject = { messages, ...given(sampling), ...tools.forward, ...text.forward }
   if (reasoning.effort !== null) forward['reasoning_effort'] = reasoning.effort
   size.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
+  countForcedCall(forward['tool_choice'], size)
   size.textBytes += jsonBytes(forward['response_format'])
   countAnyJson(forward['response_format'], size)
   for (const name of ['reasoning_effort', 'verbosity', 'user', 'prompt_cache_key', 'safety_identifier']) {

@@ -2,6 +2,7 @@ import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { membersOf, type RequestPart } from '../../../contract/providers/requestPart.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { withoutCacheMarks } from './cacheMarks.ts'
+import { askedToCall } from './forcedCalls.ts'
 import { leftOut } from './leftOut.ts'
 import { mapParts } from './mapParts.ts'
 import { endedByUser } from './prefill.ts'
@@ -22,11 +23,12 @@ const NONE: ReadonlyMap<unknown, string> = new Map()
 /**
  * The body of a chat, or of the Messages format, without the members that a provider has refused, and with notes in place of
  * the images and documents of its history that it has refused. Those of a user who waits for the answer stay: the user can send others.
- * A prefill that it has refused is followed by the user.
+ * A prefill that it has refused is followed by the user, who asks for a call where it refuses to be forced to one.
  */
 export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
   if (leavesOut.length === 0) return body
-  const taken = withoutMembers(body, leavesOut)
+  const free = leavesOut.includes('forcedCalls') ? askedToCall(body) : body
+  const taken = withoutMembers(free, leavesOut)
   const { messages } = taken
   if (!Array.isArray(messages)) return taken
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))

@@ -36,6 +36,11 @@ export function droppedBy(
   const names =
     leavesOut.length === 0
       ? dropped
-      : [...dropped, ...membersOf(leavesOut).filter((name) => request.named?.includes(name))]
+      : [...dropped, ...membersOf(leavesOut).filter((name) => request.named?.includes(name)), ...forced(leavesOut)]
   return namesHeader(written === undefined ? names : [...names, ...written])
+}
+
+/** Tools are no members that a provider may lack, so that requests do not name their choice. */
+function forced(leavesOut: readonly RequestPart[]): readonly string[] {
+  return leavesOut.includes('forcedCalls') ? ['tool_choice'] : []
 }

@@ -195,7 +195,13 @@ describe('reasoning_effort', () => {
 
   test('becomes an effort for models that accept one, and only for these', () => {
     const effort = ask({ reasoning_effort: 'xhigh' }, 500, 'effort').body
-    assert.deepEqual([effort['thinking'], effort['output_config']], [{ type: 'adaptive' }, { effort: 'high' }])
+    const shown = { type: 'adaptive', display: 'summarized' }
+    assert.deepEqual([effort['thinking'], effort['output_config']], [shown, { effort: 'xhigh' }])
+    const off = ask({ reasoning_effort: 'none', temperature: 0.5 }, 500, 'effort').body
+    assert.deepEqual(
+      [off['thinking'], off['output_config'], off['temperature']],
+      [{ type: 'disabled' }, undefined, 0.5],
+    )
     const formed = ask(
       { reasoning_effort: 'low', response_format: { json_schema: { schema: { type: 'null' } } } },
       500,
