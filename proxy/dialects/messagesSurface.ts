@@ -13,6 +13,7 @@ import { printOpenai } from './openai/openaiRequestBuilder.ts'
 import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
+import { OWN_SIGNATURE } from './shared/ownReasoning.ts'
 import type { PackBound } from './shared/packed.ts'
 import { callThought, packedBlock } from './shared/thought.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
@@ -60,7 +61,7 @@ function contentOf(
   bound: PackBound,
 ): JsonObject[] {
   const blocks: JsonObject[] = []
-  if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: '' })
+  if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: OWN_SIGNATURE })
   if (text + refusal !== '') blocks.push({ type: 'text', text: text + refusal })
   for (const call of toolCalls) {
     const member = packedBlock(callThought(call.extra), bound)

@@ -4,6 +4,7 @@ import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
+import { OWN_SIGNATURE } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packedBlock, type Thought } from '../shared/thought.ts'
@@ -15,6 +16,8 @@ import { stopReasonOf } from './stopReasons.ts'
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
 const NO_INPUT = { type: 'input_json_delta', partial_json: NO_ARGUMENTS }
+const SIGNATURE = { type: 'signature_delta', signature: OWN_SIGNATURE }
+const THINKING_DELTA = 'thinking_delta'
 
 /** A block of the message that is not closed. */
 interface Block {
@@ -83,7 +86,7 @@ export class AnthropicWriter implements MessageWriter {
   }
 
   reasoning(piece: string): void {
-    this.add('thinking', { type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', piece)
+    this.add('thinking', { type: 'thinking', thinking: '', signature: '' }, THINKING_DELTA, piece)
   }
 
   thoughtEnds(thought: Thought): void {
@@ -203,7 +206,8 @@ export class AnthropicWriter implements MessageWriter {
     const block = this.blocks.shift()
     this.opened = false
     const index = this.index++
-    const input = block?.isBare === true ? anthropicEvent('content_block_delta', { index, delta: NO_INPUT }) : ''
-    return input + this.oddInput(block, index) + anthropicEvent('content_block_stop', { index })
+    const last = block?.isBare === true ? NO_INPUT : block?.delta === THINKING_DELTA ? SIGNATURE : null
+    const ending = last === null ? '' : anthropicEvent('content_block_delta', { index, delta: last })
+    return ending + this.oddInput(block, index) + anthropicEvent('content_block_stop', { index })
   }
 }

@@ -31,7 +31,7 @@ export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {
   thinking: {
     action: 'read',
     becomes:
-      'thinking, with a signature for providers of this format; its text for other providers that want reasoning back',
+      "thinking, with a provider's signature for providers of this format; its text for other providers that want reasoning back",
   },
   redacted_thinking: { action: 'read', becomes: 'the same, only for providers of this format' },
   search_result: { action: 'text', becomes: 'its title, source and content', text: searchResult },

@@ -9,6 +9,7 @@ import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { FAILED, leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readOrLeaveOut } from '../shared/oldPart.ts'
+import { isOwnSignature, OWN_SIGNATURE } from '../shared/ownReasoning.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { areParts, jsonAsText, readCallId, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
@@ -246,11 +247,14 @@ function asFailure(result: JsonObject, size: PromptSize): JsonObject {
     : { ...result, content: [{ type: 'text', text: FAILED }, ...blocks] }
 }
 
-// Thinking that another provider than Anthropic's has done carries no signature, and no provider of this format takes it. Clients
-// leave out the text of thinking that was not shown, which the format demands.
+// Thinking that another provider than Anthropic's has done carries no signature but the gateway's, and no provider of this format
+// takes it. Clients leave out the text of thinking that was not shown, which the format demands.
 function readThinking(block: JsonObject, field: string, { size, members }: Reading): JsonObject | null {
   const { signature, thinking = '' } = block
-  const isSigned = isGiven(signature) && signature !== ''
+  const isOwn = isOwnSignature(signature)
+  // A longer one could be cut out, and a mark in its place would not be known.
+  if (isOwn && signature !== OWN_SIGNATURE) size.rewritten = true
+  const isSigned = isGiven(signature) && signature !== '' && !isOwn
   if (typeof thinking === 'string') members.think(thinking, isSigned, size)
   if (!isSigned) return null
   return {

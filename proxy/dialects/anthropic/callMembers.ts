@@ -1,6 +1,6 @@
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { countReasoning } from '../shared/keptReasoning.ts'
-import type { PackBound } from '../shared/packed.ts'
+import { isPacked, type PackBound } from '../shared/packed.ts'
 import { type CallThought, countMember, unpackThought } from '../shared/thought.ts'
 
 /** The parts that go back to a provider of another format with a call. */
@@ -31,11 +31,11 @@ export class CallMembers {
     if (this.reasoning.length > 0) this.reasoning = []
   }
 
-  /** @returns whether the data of a block is the member of a call */
+  /** @returns whether the data of a block is a gateway's, such as the member of a call, and so of no provider of this format */
   take(data: unknown, size: PromptSize): boolean {
+    if (!isPacked(data)) return false
     const thought = unpackThought(data, this.bound)
-    if (thought?.type !== 'call_member') return false
-    this.pending = thought
+    if (thought?.type === 'call_member') this.pending = thought
     // A mark in the place of the data could not be read.
     size.rewritten = true
     return true

@@ -1,6 +1,7 @@
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import { type Message, NO_ARGUMENTS } from '../shared/message.ts'
+import { packReasoning } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import { callThought, packThought, shownOf } from '../shared/thought.ts'
 import type { ClientSide } from '../shared/translate.ts'
@@ -49,9 +50,12 @@ interface SaidThought {
 /** The reasoning of a message in one piece, or block by block for a client that sends the blocks back. */
 function reasoningOf({ reasoning, thoughts = [] }: Message, bound: PackBound | null): SaidThought[] {
   if (bound !== null && thoughts.length > 0) {
-    return thoughts.map((thought) => ({ text: shownOf(thought), packed: packThought(thought, bound) }))
+    return thoughts.map((thought) => {
+      const text = shownOf(thought)
+      return { text, packed: packThought(thought, bound) || packReasoning(text, bound) }
+    })
   }
-  return reasoning === '' ? [] : [{ text: reasoning, packed: '' }]
+  return reasoning === '' ? [] : [{ text: reasoning, packed: bound === null ? '' : packReasoning(reasoning, bound) }]
 }
 
 /**

@@ -42,7 +42,7 @@ export const ITEM_KINDS: Readonly<Record<string, ItemKind>> = {
   reasoning: {
     action: 'read',
     becomes:
-      'thinking, if its encrypted content is of this gateway, for models that think at providers of the Anthropic format; its texts for providers that want reasoning back; else nothing',
+      'thinking, if its encrypted content is of this gateway, for models that think at providers of the Anthropic format; its texts, or else the words in that content, for providers that want reasoning back; else nothing',
   },
   configuration_update: { action: 'skip', becomes: 'a note of the client' },
   web_search_call: hosted('a search'),

@@ -6,10 +6,18 @@ import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { countReasoning, keepReasoning } from '../shared/keptReasoning.ts'
 import { leftOut } from '../shared/leftOut.ts'
+import { unpackReasoning } from '../shared/ownReasoning.ts'
 import { pairedResults } from '../shared/pairedResults.ts'
 import { countPrefill } from '../shared/prefill.ts'
 import { callIdText, readText, textOf } from '../shared/text.ts'
-import { type BlockThought, type CallThought, giveBack, type PlacedThought, unpackThought } from '../shared/thought.ts'
+import {
+  type BlockThought,
+  type CallThought,
+  giveBack,
+  type PlacedThought,
+  shownOf,
+  unpackThought,
+} from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
 import { ITEM_KINDS, itemKind } from './itemKinds.ts'
@@ -147,9 +155,11 @@ class InputReader {
 
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
-    const words = textOf(item['content']) || textOf(item['summary'])
+    const { content, summary, encrypted_content: packed } = item
+    const thought = unpackThought(packed, this.limits)
+    const hidden = () => (thought === null ? unpackReasoning(packed, this.limits) : shownOf(thought))
+    const words = textOf(content) || textOf(summary) || hidden()
     if (words !== '') this.reasoning.push(words)
-    const thought = unpackThought(item['encrypted_content'], this.limits)
     if (thought === null || thought.type === 'call_member') {
       if (words !== '') countReasoning(words, this.size)
       this.member = thought ?? this.member

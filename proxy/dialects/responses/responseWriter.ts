@@ -3,6 +3,7 @@ import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/ownChunks.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
+import { packReasoning } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
@@ -49,6 +50,7 @@ export class ResponseWriter implements MessageWriter {
   private readonly head: ResponseHead
   private readonly ids: ItemIds
   private readonly tools: readonly ClientTool[] | undefined
+  private readonly thoughts: PackBound | null
   /** Absent for a client that sends no thinking back. */
   readonly thoughtEnds?: (thought: Thought) => void
   private sequence = 0
@@ -68,6 +70,7 @@ export class ResponseWriter implements MessageWriter {
   constructor(head: ResponseHead, tools?: readonly ClientTool[], thoughts: PackBound | null = null) {
     this.head = head
     this.tools = tools
+    this.thoughts = thoughts
     if (thoughts !== null) this.thoughtEnds = (thought) => this.endThought(packThought(thought, thoughts))
     this.ids = new ItemIds(head.id)
   }
@@ -210,8 +213,9 @@ export class ResponseWriter implements MessageWriter {
   }
 
   private closeThought(status: ItemStatus): void {
-    const { reasoningItem: thought } = this
+    const { reasoningItem: thought, thoughts } = this
     if (thought === null) return
+    if (thought.packed === '' && thoughts !== null) thought.packed = packReasoning(thought.text, thoughts)
     if (thought.text !== '') {
       this.emit('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
       this.emit('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)

@@ -15,8 +15,13 @@ export function pack(object: object, { packedCharactersMax }: PackBound): string
   return packed.length > packedCharactersMax ? '' : packed
 }
 
+/** Whether a text is of this packing, readable or not, and so no provider's. */
+export function isPacked(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith(MARK)
+}
+
 /** The object that a text holds; null for a text that another gateway has packed, or that cannot be read. */
 export function unpack(text: unknown, { packedCharactersMax }: PackBound): JsonObject | null {
-  if (typeof text !== 'string' || !text.startsWith(MARK) || text.length > packedCharactersMax) return null
+  if (!isPacked(text) || text.length > packedCharactersMax) return null
   return parseJsonObject(Buffer.from(text.slice(MARK.length), 'base64url').toString('utf8'))
 }

@@ -2,7 +2,7 @@ import { jsonBytes } from '../../../contract/api/completion.ts'
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { type PackBound, pack, unpack } from './packed.ts'
+import { isPacked, type PackBound, pack, unpack } from './packed.ts'
 
 /** The member of a tool call that its provider wants back with it, which precedes the call as thinking does. */
 export interface CallThought {
@@ -51,8 +51,9 @@ export function callThought(extra: JsonObject | null | undefined): CallThought |
 /** A block of a provider as a thought; null for one that its provider would not take back. */
 export function thoughtOf(block: JsonObject | null): BlockThought | null {
   const { type, thinking, signature, data } = block ?? {}
-  if (type === 'thinking' && typeof thinking === 'string' && isText(signature)) return { type, thinking, signature }
-  return type === 'redacted_thinking' && isText(data) ? { type, data } : null
+  if (type === 'thinking' && typeof thinking === 'string' && isOfProvider(signature))
+    return { type, thinking, signature }
+  return type === 'redacted_thinking' && isOfProvider(data) ? { type, data } : null
 }
 
 /** Counts a member that goes back to a provider in the prompt. */
@@ -84,6 +85,6 @@ export function shownOf(thought: Thought): string {
   return thought.type === 'thinking' ? thought.thinking : ''
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
+function isOfProvider(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !isPacked(value)
 }

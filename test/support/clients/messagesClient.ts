@@ -28,6 +28,7 @@ export interface ContentBlock {
   readonly type: string
   text?: string
   thinking?: string
+  signature?: string
   readonly id?: string
   readonly name?: string
   input?: unknown
@@ -114,6 +115,7 @@ function answerOf(events: readonly MessagesEvent[]): Omit<MessagesAnswer, 'recei
       const block = itemOf(answer.content, index)
       if (delta['type'] === 'text_delta') block.text += memberOf(delta, 'text')
       if (delta['type'] === 'thinking_delta') block.thinking += memberOf(delta, 'thinking')
+      if (delta['type'] === 'signature_delta') block.signature = memberOf(delta, 'signature')
       if (delta['type'] === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + delta['partial_json'])
     } else if (event.type === 'content_block_stop') {
       const block = itemOf(answer.content, index)
