@@ -15,8 +15,6 @@ import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
 
-const REDIS_TIMEOUT_MS = 2_000
-
 /** A command that cannot do its work; the message says how to fix it. Exit status 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
@@ -212,7 +210,7 @@ export class CliContext {
       lastError = error
     })
     try {
-      await beforeDeadline(redis.ping(), REDIS_TIMEOUT_MS, () => {
+      await beforeDeadline(redis.ping(), this.limits.redisTimeoutMs, () => {
         throw lastError ?? new Error('no answer')
       })
       return redis

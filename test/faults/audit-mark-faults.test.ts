@@ -22,7 +22,7 @@ before(async () => {
   book = await startBook()
   accountId = await fundedAccount(book, 1_000_000)
   proxy = new TestProxy(book.redis)
-  beats = setInterval(() => void proxy.beat(), 100)
+  beats = setInterval(() => void proxy.beat().catch(() => undefined), 100)
   await serve(300)
 })
 after(async () => {

@@ -32,6 +32,7 @@ export const limits = limitsWith({})
 
 /** For tests of the book, which would wait for minutes else. */
 export const ledgerLimits = limitsWith({
+  debitTakeMs: 5_000,
   settlementClaimIdleMs: 300,
   settlementRetryMs: 50,
   settlementBlockMs: 100,

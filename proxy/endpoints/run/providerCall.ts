@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { checkDeadlineIn } from '../../checkDeadlines.ts'
 import { Attempts } from '../../upstream/attempts.ts'
 import type { AttemptListener, AttemptsOptions, Classify } from '../../upstream/attemptsOptions.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
@@ -189,13 +190,13 @@ export class ProviderCall implements AttemptListener {
 
   /** Waits a short time for the rest of the answer. @param onTimeout called if nothing has decided the request by then */
   linger(onTimeout: () => void): void {
-    this.lingering = setTimeout(() => {
+    this.lingering = checkDeadlineIn(this.run.services.limits.lingerMs, () => {
       try {
-        if (isServed(this.run.phase)) onTimeout()
+        if (this.lingering !== undefined && isServed(this.run.phase)) onTimeout()
       } catch (error) {
         this.run.crash(error)
       }
-    }, this.run.services.limits.lingerMs)
+    })
     this.attempts?.resume()
   }
 

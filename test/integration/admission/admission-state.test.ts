@@ -217,7 +217,7 @@ test('an account whose events Redis lost is loaded from the book', async () => {
 
 test('expired grants return to the house, held parts when their holds end, and empty grants are removed from Redis', async () => {
   const accountId = await fundedAccount(book, 1_000)
-  const { grantId } = await grant(accountId, 500, Date.now() + 6_000)
+  const { grantId } = await grant(accountId, 500, Date.now() + 12_000)
   await dispatch()
   const requestId = newId('req')
   assert.equal((await proxy.hold(accountId, requestId, 200)).code, HoldCode.OK)

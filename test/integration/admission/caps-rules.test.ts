@@ -107,6 +107,7 @@ describe('limits that end with time', { concurrency: true }, () => {
 
   test('after Retry-After the key is served again, once', async () => {
     const { apiKey } = await stack.createAccount({ args: ['--rpm', '10'] })
+    const startedMs = performance.now()
     const burst = await Promise.all(Array.from({ length: 8 }, () => chat(stack.baseUrl, apiKey, { model: M })))
     assert.deepEqual(burst.map(({ status }) => status).sort(), [...Array(5).fill(200), ...Array(3).fill(429)])
     const seconds = Number(burst.find(({ status }) => status === 429)?.headers.get('retry-after'))
@@ -114,7 +115,9 @@ describe('limits that end with time', { concurrency: true }, () => {
     assert.ok(seconds >= 1 && seconds <= 6, `Retry-After is ${seconds}`)
     await sleep(seconds * 1_000)
     completion(await chat(stack.baseUrl, apiKey, { model: M }))
-    assertError(await chat(stack.baseUrl, apiKey, { model: M }), 429, 'rate_limited')
+    const again = await chat(stack.baseUrl, apiKey, { model: M })
+    // On a machine that stood still the next one has come.
+    if (performance.now() - startedMs < 12_000) assertError(again, 429, 'rate_limited')
   })
 })
 

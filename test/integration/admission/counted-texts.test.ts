@@ -1,6 +1,7 @@
 // Goal: texts in Redis of the form before, which processes of the version before have left, count as those of today.
 // Method: holds, leases and debits over a real book, whose texts are rewritten in the form before; then the audit. And the
 // windows of scripts beside those of the table.
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { GatewayError } from '../../../contract/errors/errors.ts'
@@ -13,6 +14,7 @@ import { Debits } from '../../../control/admission/debits/debit.ts'
 import { listLeases } from '../../../control/admission/leaseRecord.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { withUndo } from '../../../control/runtime/db/undoable.ts'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { keyOf, LeaseOwner } from '../../support/parts/leaseOwner.ts'
 import { accountState, everywhere, spentBy } from '../../support/parts/leaseState.ts'
@@ -45,6 +47,7 @@ afterEach(async () => {
   await worker.kill()
   removeTempDir(folder)
 })
+beforeEach(() => awayFromTheHour())
 after(() => book.stop())
 
 /** Gives every text of a hash the form before, which had the numbers of three windows. @returns how many */

@@ -20,6 +20,7 @@ import {
   dispatchEvents,
   drainAll,
   ensureOpen,
+  ensureReported,
   fundedAccount,
   until,
 } from '../../support/parts/ledger.ts'
@@ -75,7 +76,7 @@ async function assertBooked({ accountId }: Leased): Promise<void> {
 test('Redis emptied: held and unbooked amounts are leased, the rest is free, and no ending is lost', async () => {
   const state = await leased()
   await book.redis.flushall()
-  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal(await ensureReported(book), 'rebuilt')
   // The 30 that waited in the stream are delivered again.
   assert.deepEqual(await accountState(book.redis, state.accountId), { coin: 800, grants: {}, out: 150 })
   assert.deepEqual(await spentBy(book.redis, state.accountId), everywhere(200))
@@ -88,7 +89,7 @@ test('Redis restarted: endings in the stream are booked first and not delivered 
   const state = await leased()
   await book.redisServer.restart()
   await until('Redis answers', async () => book.redis.status === 'ready')
-  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal(await ensureReported(book), 'rebuilt')
   assert.deepEqual(await accountState(book.redis, state.accountId), { coin: 800, grants: {}, out: 120 })
   assert.equal((await balanceOf(book.pool, state.accountId))?.coinNanos, 920)
   await assertCleanAudit(book)
@@ -106,7 +107,7 @@ test('Redis restored to an earlier state: its leases are replaced by the reporte
   const open = await worker.hold(accountId, 70)
   for (const [i, key] of keys.entries()) await book.redis.call('RESTORE', [key, 0, earlier[i] as Buffer, 'REPLACE'])
   await book.pool.query(`UPDATE admission_state SET redis_run_id = 'another'`)
-  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal(await ensureReported(book), 'rebuilt')
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 930, grants: {}, out: 70 })
   await finish({ accountId, shard, open })
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 930, grants: {}, out: 0 })
@@ -117,7 +118,7 @@ test('the state in Redis of an owner that has reported is dropped, also in shard
   const accountId = await fundedAccount(book, 1_000)
   await worker.lease({ accountId, want: 200 })
   await book.pool.query(`UPDATE admission_state SET redis_run_id = 'another'`)
-  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal(await ensureReported(book), 'rebuilt')
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 1_000, grants: {}, out: 0 })
   assert.deepEqual(await worker.calls.leases(shardOf(accountId)), {})
   await assertCleanAudit(book)

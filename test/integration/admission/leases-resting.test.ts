@@ -9,6 +9,7 @@ import { listLeases, scanLeasesKeys } from '../../../control/admission/leaseReco
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { availableOf } from '../../../control/identity/accounts/available.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { type LimitChanges, ledgerLimits } from '../../support/limits.ts'
 import { bookUntil } from '../../support/parts/bookUntil.ts'
 import { accountState } from '../../support/parts/leaseState.ts'
@@ -51,6 +52,7 @@ afterEach(async () => {
   await drainAll(book)
   await assertCleanAudit(book)
 })
+beforeEach(() => awayFromTheHour())
 after(async () => {
   await book.stop()
   removeTempDir(folder)

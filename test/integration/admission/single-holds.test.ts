@@ -1,6 +1,7 @@
 // Goal: a hold that Redis keeps by itself ends as safely as one on a lease: whoever was told a charge has it in the book, once,
 // with the same numbers, whatever dies or is lost.
 // Method: a worker's leases and journal over a real book and a real Redis that is emptied or set back; then the audit.
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { GatewayError } from '../../../contract/errors/errors.ts'
@@ -8,6 +9,7 @@ import { accountKey, holdsKey, keyCountersKey, leasesKey, shardOf } from '../../
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { bookUntil } from '../../support/parts/bookUntil.ts'
 import { keyOf } from '../../support/parts/leaseOwner.ts'
@@ -19,6 +21,7 @@ import {
   dispatchEvents,
   drainAll,
   ensureOpen,
+  ensureReported,
   fundedAccount,
   orphanVoider,
   startBook,
@@ -44,6 +47,7 @@ afterEach(async () => {
   await worker.kill()
   removeTempDir(folder)
 })
+beforeEach(() => awayFromTheHour())
 after(() => book.stop())
 
 const newWorker = (): Promise<LeasingWorker> => LeasingWorker.start(book.redisServer.url, book.pool, folder)
@@ -99,7 +103,7 @@ test('Redis emptied: holds stay held, delivered and unbooked endings are deliver
   await worker.end(delivered, 50)
   await isDelivered()
   await book.redis.flushall()
-  await ensureOpen(book)
+  await ensureReported(book)
   await isDelivered()
   // The open hold is out as a lease of its own.
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 810, grants: {}, out: 100 })
@@ -118,7 +122,7 @@ test('Redis emptied while a shard has only one single hold: the hold is restored
   const accountId = await fundedAccount(book, 1_000)
   const open = await held(accountId, 100)
   await book.redis.flushall()
-  await ensureOpen(book)
+  await ensureReported(book)
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 900, grants: {}, out: 100 })
   await worker.end(open, 60)
   await isDelivered()

@@ -76,7 +76,8 @@ test('a running request is reported as not ended', async () => {
 
 test('receipts booked while no proxy answers are found', async () => {
   answer = deliver
-  assert.equal(JSON.parse(await reader.single(newId('req'), keyId)).cost.units, '7')
+  const patient = new ReceiptReader(book.pool, book.redis, { ...limits, receiptAskMs: 3_000 })
+  assert.equal(JSON.parse(await patient.single(newId('req'), keyId)).cost.units, '7')
 })
 
 test('proxies are not asked for ids too old to be open, or for an empty list', async () => {

@@ -31,7 +31,7 @@ before(async () => {
     routes: [{ provider: 'scripted', model: name }],
   }))
   stack = await startStack({
-    limits: { breakerFailures: 100, lingerMs: 1_000 },
+    limits: { breakerFailures: 100, lingerMs: 10_000 },
     catalog: {
       providers: [{ id: 'scripted', base_url: provider.url }],
       models: [

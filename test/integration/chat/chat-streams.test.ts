@@ -67,7 +67,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
+    limits: { idleTimeoutMs: 6_000, firstByteTimeoutMs: 6_000, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: {
       models: [
         { id: 'test/plain', endpoints: ['chat', 'messages', 'responses'], upstream: upstream('prompt=11') },

@@ -43,7 +43,7 @@ before(async () => {
     },
   })
   stack = await startStack({
-    limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
+    limits: { idleTimeoutMs: 6_000, firstByteTimeoutMs: 6_000, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: completionsCatalog(scripted.url),
   })
   apiKey = (await stack.createAccount({ credits: '100' })).apiKey

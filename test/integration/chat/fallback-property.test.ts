@@ -63,8 +63,8 @@ const LISTED_MAX = 4
 const RUN_REQUESTS = 50
 const LIMITS = {
   breakerFailures: 1_000_000,
-  idleTimeoutMs: 3_000,
-  firstByteTimeoutMs: 5_000,
+  idleTimeoutMs: 6_000,
+  firstByteTimeoutMs: 6_000,
   estimateTimeoutMs: 20_000,
 }
 

@@ -66,8 +66,8 @@ let apiKey: string
 before(async () => {
   stack = await startStack({
     limits: {
-      idleTimeoutMs: 3_000,
-      firstByteTimeoutMs: 3_500,
+      idleTimeoutMs: 6_000,
+      firstByteTimeoutMs: 6_000,
       connectTimeoutMs: 3_000,
       breakerFailures: 100,
       // The tests that look at counted tokens wait for them, however busy the machine is.

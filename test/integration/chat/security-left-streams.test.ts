@@ -24,7 +24,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { detachedRequestsMax: DETACHED_MAX, firstByteTimeoutMs: 3_000, drainGraceMs: 500 },
+    limits: { detachedRequestsMax: DETACHED_MAX, firstByteTimeoutMs: 15_000, drainGraceMs: 500 },
     catalog: {
       providers: [{ id: 'mock' }, { id: 'second' }, { id: 'claude', dialect: 'anthropic' }],
       models: [

@@ -28,10 +28,10 @@ let privateKey: string
 before(async () => {
   stack = await startStack({
     limits: {
-      bodyTimeoutMs: 4_000,
+      bodyTimeoutMs: 10_000,
       bodyBytesMax: 6 * MIB,
       uploadBytesOpenMax: 8 * MIB,
-      firstByteTimeoutMs: 3_500,
+      firstByteTimeoutMs: 10_000,
       breakerFailures: 1_000,
       drainGraceMs: 300,
     },

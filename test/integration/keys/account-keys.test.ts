@@ -1,7 +1,9 @@
 // Goal: an owner makes, limits, pauses and revokes keys over HTTP, and what is set holds at the proxies at once. Method: a
 // whole stack with two proxy processes, a session, and chat with the keys.
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import type { Key, List } from '../../support/clients/accountKeys.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
@@ -184,18 +186,15 @@ test('a key of another account and unknown ids are rejected', async () => {
 })
 
 test('the limits of a key show the used and remaining amounts that admission applies', async () => {
+  await awayFromTheHour()
   const key = await create({ caps: { hour: '1', day: '0.000001' }, budget: '2' })
   assertError(await ask(key.api_key), 402, 'spend_limit_exceeded')
   await patch(key.id, { caps: { day: null } })
   await until('the cap is gone', async () => (await ask(key.api_key, 'test/none')).status !== 402)
   const { receipt } = completion(await ask(key.api_key))
   await stack.settled()
-  const limits = await apiOk<{ caps: Record<string, Json>; budget: Json } & Json>(
-    url,
-    'GET',
-    `/v1/keys/${key.id}/limits`,
-    { token: owner.token },
-  )
+  type Shown = { caps: Record<string, Json>; budget: Json } & Json
+  const limits = await apiOk<Shown>(url, 'GET', `/v1/keys/${key.id}/limits`, { token: owner.token })
   const used = receipt.cost.usd
   const { cap, used: hourUsed, left, resets_at } = limits.caps['hour'] ?? {}
   assert.deepEqual([cap, hourUsed], ['1', used])

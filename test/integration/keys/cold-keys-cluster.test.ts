@@ -16,7 +16,7 @@ let world: ColdKeys
 let secrets: string[]
 
 before(async () => {
-  world = await ColdKeys.start(await startTestCluster({ replicas: 0 }))
+  world = await ColdKeys.start(await startTestCluster({ replicas: 0, nodeTimeoutMs: 15_000 }))
   const accountId = await openNewAccount(world.pool, limits)
   secrets = (await Promise.all(Array.from({ length: KEYS }, () => createKey(world.pool, accountId)))).map(
     ({ secret }) => secret,

@@ -71,10 +71,15 @@ function descendants(): { command: string; environment: string }[] {
     const parent = parents.get(pid)
     return parent !== undefined && (parent === run.child.pid || isOurs(parent))
   }
-  return [...parents.keys()].filter(isOurs).map((pid) => ({
-    command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '),
-    environment: readFileSync(`/proc/${pid}/environ`, 'utf8'),
-  }))
+  return [...parents.keys()].filter(isOurs).flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      return [{ command, environment: readFileSync(`/proc/${pid}/environ`, 'utf8') }]
+    } catch {
+      // It has just ended, as connections of PostgreSQL do.
+      return []
+    }
+  })
 }
 
 test('every process has only the secrets that it needs, and no command line contains a secret', {

@@ -9,7 +9,7 @@ const MODELS = [
 ]
 
 test('what a load test saw is what the book has', async (t) => {
-  const stack = await startStack({ catalog: { models: MODELS } })
+  const stack = await startStack({ catalog: { models: MODELS }, limits: { loadStallMs: 60_000 } })
   t.after(() => stack.finish())
   const { accountId, apiKey } = await stack.createAccount()
   const load = async (...args: readonly string[]): Promise<LoadReport> => {

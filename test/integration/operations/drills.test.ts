@@ -199,7 +199,7 @@ test('what does PostgreSQL do, and is money safe meanwhile?', async () => {
   await until('control says so', () => logged('postgres_slow').length > 0 && logged('settlement_late').length > 0)
   // Both may have been said before, on a busy machine.
   await until('control meets it', async () => (await most('sluice_control_postgres_errors_total')) > 0)
-  assert.ok((await most('sluice_control_settlement_lag_seconds')) > 0)
+  await until('the settlement lags', async () => (await most('sluice_control_settlement_lag_seconds')) > 0)
   await stack.postgres?.restart()
   const { commands } = await answerTo('What does PostgreSQL do')
   assert.ok((await answered(commands[0] ?? '')).length > 0)

@@ -27,7 +27,7 @@ before(async () => {
       pulseIntervalMs: 200,
       rpcTimeoutMs: 8_000,
       breakerFailures: 1,
-      breakerOpenMs: 6_000,
+      breakerOpenMs: 12_000,
       bodyBytesMax: 100_000,
       statusWriteMs: 200,
       statusCheckMs: 200,

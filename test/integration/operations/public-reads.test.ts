@@ -10,7 +10,7 @@ const BURST = 40
 let stack: Stack
 
 before(async () => {
-  stack = await startStack({ limits: { apiRequestsPerMinute: 60, apiRequestBurst: BURST, keptAnswersMs: 200 } })
+  stack = await startStack({ limits: { apiRequestsPerMinute: 1, apiRequestBurst: BURST, keptAnswersMs: 200 } })
 })
 after(() => stack?.stop())
 

@@ -10,7 +10,9 @@ import { newRedisProcess } from '../../support/redis/redisProcess.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/until.ts'
 
+/** Of the test that waits for it alone. */
 const FAIL_AFTER_MS = 400
+const PATIENT_MS = 15_000
 
 let server: TestServer
 let redis: Redis
@@ -27,16 +29,16 @@ after(async () => {
   await server.stop()
 })
 
-function open(url = server.url): { connection: Redis; faults: Error[] } {
+function open(url = server.url, failAfterMs = PATIENT_MS): { connection: Redis; faults: Error[] } {
   const faults: Error[] = []
-  const connection = connectRedis(url, { failAfterMs: FAIL_AFTER_MS })
+  const connection = connectRedis(url, { failAfterMs })
   connection.on('error', (error: Error) => faults.push(error))
   opened.push(connection)
   return { connection, faults }
 }
 
-async function openReady(url = server.url): Promise<Redis> {
-  const { connection } = open(url)
+async function openReady(url = server.url, failAfterMs = PATIENT_MS): Promise<Redis> {
+  const { connection } = open(url, failAfterMs)
   await until('the connection is up', () => connection.status === 'ready')
   return connection
 }
@@ -73,7 +75,7 @@ test('calls in flight when the server dies are rejected, and the connection is r
 })
 
 test('calls to a slow server time out within the bound', async () => {
-  const connection = await openReady()
+  const connection = await openReady(server.url, FAIL_AFTER_MS)
   const pid = server.pid() ?? assert.fail()
   process.kill(pid, 'SIGSTOP')
   // It answers only after this.

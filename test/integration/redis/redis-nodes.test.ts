@@ -19,7 +19,7 @@ let redis: Redis
 const opened: Redis[] = []
 
 before(async () => {
-  cluster = await startTestCluster({ replicas: 0 })
+  cluster = await startTestCluster({ replicas: 0, nodeTimeoutMs: 15_000 })
   redis = await open('wait')
 })
 after(async () => {

@@ -225,6 +225,6 @@ test('with all keys limited a client is told when to come again', async () => {
     const reply = await chat(stack.baseUrl, apiKey, { model: 'test/limited' })
     assertError(reply, 429, 'rate_limited')
     const seconds = Number(reply.headers.get('retry-after'))
-    assert.ok(seconds > 20 && seconds <= 30, `Retry-After ${seconds}`)
+    assert.ok(seconds > 0 && seconds <= 30, `Retry-After ${seconds}`)
   }
 })

@@ -69,7 +69,7 @@ export class LeasingWorker {
     const limits = { ...LIMITS, ...changes }
     this.pool = pool
     this.folder = folder
-    this.commands = connectRedis(redisUrl, { failAfterMs: 5_000 })
+    this.commands = connectRedis(redisUrl, { failAfterMs: 15_000 })
     this.subscriber = connectRedis(redisUrl, 'wait')
     for (const redis of [this.commands, this.subscriber]) redis.on('error', () => {})
     this.own = new OwnLeases({

@@ -31,7 +31,7 @@ import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
-import { ledgerLimits as limits } from '../limits.ts'
+import { type LimitChanges, ledgerLimits as limits } from '../limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../services.ts'
 
 export const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
@@ -75,8 +75,12 @@ export async function newAccount(pool: Pool, coinNanos: number): Promise<string>
 }
 
 /** Opens admission, or brings it back to what the book says. @returns what was to be done */
-export const ensureOpen = ({ pool, redis }: Book): ReturnType<typeof ensureAdmission> =>
-  ensureAdmission({ pool, redis, log, limits })
+export const ensureOpen = ({ pool, redis }: Book, changes: LimitChanges = {}): ReturnType<typeof ensureAdmission> =>
+  ensureAdmission({ pool, redis, log, limits: { ...limits, ...changes } })
+
+/** As `ensureOpen`, where every process reports its leases, and may stand still for long before. */
+export const ensureReported = (book: Book): ReturnType<typeof ensureAdmission> =>
+  ensureOpen(book, { leaseReportMs: 30_000 })
 
 /** What ends the holds and leases of those who are gone. */
 export function orphanVoider({ redis }: Pick<Book, 'redis'>): OrphanVoider {

@@ -132,8 +132,12 @@ export class TestCluster implements TestServer {
 }
 
 /** Starts a cluster of so many masters, each with a replica, and waits until it serves. */
-export async function startTestCluster({ masters = 3, replicas = 1 } = {}): Promise<TestCluster> {
-  const nodes = await Promise.all(Array.from({ length: masters * (1 + replicas) }, startNode))
+export async function startTestCluster({
+  masters = 3,
+  replicas = 1,
+  nodeTimeoutMs = NODE_TIMEOUT_MS,
+} = {}): Promise<TestCluster> {
+  const nodes = await Promise.all(Array.from({ length: masters * (1 + replicas) }, () => startNode(nodeTimeoutMs)))
   const cluster = new TestCluster(nodes)
   const first = itemOf(nodes, 0)
   for (let i = 0; i < masters; i++) {
@@ -160,7 +164,7 @@ export async function startTestCluster({ masters = 3, replicas = 1 } = {}): Prom
   return cluster
 }
 
-async function startNode(): Promise<ClusterNode> {
+async function startNode(nodeTimeoutMs: number): Promise<ClusterNode> {
   const [port, clusterPort] = [await freePort(), await freePort()]
   const process = newRedisProcess({
     port,
@@ -169,7 +173,7 @@ async function startNode(): Promise<ClusterNode> {
       'cluster-port': clusterPort,
       'cluster-enabled': 'yes',
       'cluster-announce-ip': '127.0.0.1',
-      'cluster-node-timeout': NODE_TIMEOUT_MS,
+      'cluster-node-timeout': nodeTimeoutMs,
       'cluster-allow-replica-migration': 'no',
       'repl-diskless-sync-delay': 0,
       appendonly: 'yes',

@@ -1,7 +1,7 @@
 // The call to a provider by itself: what the listener hears in which phase, over routes that fail and answer, and what a
 // client that has left makes of it. It knows nothing of money.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { ProviderCall } from '../../../../../proxy/endpoints/run/providerCall.ts'
 import { HEADERS, Play, RESET } from '../../../../support/parts/callPlay.ts'
@@ -116,29 +116,40 @@ test('responses awaited without a client are bounded, over at most one more atte
   assert.deepEqual([metrics.detached, play.call.detached], [0, false])
 })
 
-test('a response is awaited for a short time, unless its end is decided before', ({ mock }) => {
+/** The time is over, and what has arrived until then has been read. */
+async function lingered(mock: TestContext['mock'], play: Play): Promise<void> {
+  mock.timers.tick(play.services.limits.lingerMs)
+  await new Promise(setImmediate)
+}
+
+test('a response is awaited for a short time, unless its end is decided before', async ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   let times = 0
   play.call.linger(() => times++)
-  mock.timers.tick(play.services.limits.lingerMs)
+  await lingered(mock, play)
   assert.equal(times, 1)
   play.call.linger(() => times++)
-  play.enter('ending')
   mock.timers.tick(play.services.limits.lingerMs)
+  play.call.close(undefined)
+  await new Promise(setImmediate)
+  assert.equal(times, 1, 'what arrived while the process stood still is read first')
+  play.call.linger(() => times++)
+  play.enter('ending')
+  await lingered(mock, play)
   play.call.linger(() => times++)
   play.call.close(undefined)
-  mock.timers.tick(play.services.limits.lingerMs)
+  await lingered(mock, play)
   assert.equal(times, 1)
 })
 
-test('a fault when this time is over ends the request', ({ mock }) => {
+test('a fault when this time is over ends the request', async ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   play.call.linger(() => {
     throw new Error('failed')
   })
-  mock.timers.tick(play.services.limits.lingerMs)
+  await lingered(mock, play)
   assert.deepEqual(play.crashes.map(String), ['Error: failed'])
 })
 
