@@ -15,6 +15,7 @@ import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
 import { OWN_SIGNATURE } from './shared/ownReasoning.ts'
 import type { PackBound } from './shared/packed.ts'
+import { SerialWriter } from './shared/serialWriter.ts'
 import { callThought, packedBlock } from './shared/thought.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
 
@@ -26,7 +27,7 @@ const openaiForMessages: ProviderSide = {
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
   writer: ({ requestId, model, request, limits }) =>
-    new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools, limits),
+    new SerialWriter(new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools, limits)),
   head: messageHead,
   usage: anthropicUsageJson,
 }

@@ -7,6 +7,7 @@ import OpenAI from 'openai'
 import { itemOf } from '../support/present.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { checkedFetch } from '../support/wires/serialItems.ts'
 
 const SIGNATURE = { google: { thought_signature: 'c2lnbmVk'.repeat(600) } }
 const OSLO = { name: 'weather', arguments: '{"city":"Oslo"}' }
@@ -38,7 +39,7 @@ before(async () => {
     },
   })
   const { apiKey } = await stack.createAccount()
-  openai = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
+  openai = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0, fetch: checkedFetch })
   anthropic = new Anthropic({ baseURL: stack.baseUrl, apiKey, maxRetries: 0 })
 })
 

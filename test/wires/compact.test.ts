@@ -8,6 +8,7 @@ import { post } from '../support/clients/responsesClient.ts'
 import { itemOf, present } from '../support/present.ts'
 import { TURN_USAGE, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { checkedFetch } from '../support/wires/serialItems.ts'
 import { GO_ON, HELLO } from './itemRows.ts'
 
 type Input = OpenAI.Responses.ResponseInputItem[]
@@ -61,7 +62,7 @@ before(async () => {
     },
   })
   apiKey = (await stack.createAccount({ credits: '100' })).apiKey
-  client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
+  client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0, fetch: checkedFetch })
 })
 
 after(async () => {

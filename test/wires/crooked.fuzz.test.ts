@@ -11,6 +11,7 @@ import { OpenaiReader } from '../../proxy/dialects/openai/openaiReader.ts'
 import { chunkIdentity, textIdentity } from '../../proxy/dialects/openai/rewrite.ts'
 import { ResponseWriter } from '../../proxy/dialects/responses/responseWriter.ts'
 import type { RelayStream } from '../../proxy/dialects/shared/relayStream.ts'
+import { SerialWriter } from '../../proxy/dialects/shared/serialWriter.ts'
 import { TranslatedStream } from '../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../proxy/sse/outBuffer.ts'
 import { limits } from '../support/limits.ts'
@@ -27,8 +28,8 @@ const reader = () => new OpenaiReader(BOUNDS, limits, ID)
 const head = { id: ID, createdAtMs: 0, model: 'm', echo: '"tools":[]' }
 const STREAMS: Record<keyof typeof strictClients, () => RelayStream> = {
   chat: () => new ChatStream(chunkIdentity(ID, 'm', 0), false, BOUNDS, limits),
-  messages: () => new TranslatedStream(reader(), new AnthropicWriter(ID, 'm', 0), 1e7),
-  responses: () => new TranslatedStream(reader(), new ResponseWriter(head), 1e7),
+  messages: () => new TranslatedStream(reader(), new SerialWriter(new AnthropicWriter(ID, 'm', 0)), 1e7),
+  responses: () => new TranslatedStream(reader(), new SerialWriter(new ResponseWriter(head)), 1e7),
 }
 
 /** @returns what the client of a stream gets, whose usage is right */

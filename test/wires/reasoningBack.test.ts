@@ -8,6 +8,7 @@ import OpenAI from 'openai'
 import { itemOf } from '../support/present.ts'
 import { refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { checkedFetch } from '../support/wires/serialItems.ts'
 
 const OSLO = { name: 'weather', arguments: '{"city":"Oslo"}' }
 const SCHEMA = { type: 'object' as const, properties: {} }
@@ -73,7 +74,7 @@ before(async () => {
     },
   })
   const { apiKey } = await stack.createAccount()
-  openai = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
+  openai = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0, fetch: checkedFetch })
   anthropic = new Anthropic({ baseURL: stack.baseUrl, apiKey, maxRetries: 0 })
 })
 

@@ -1,12 +1,13 @@
 import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { exactJson } from '../../json/exactJson.ts'
-import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
+import type { ArgumentsText } from '../shared/argumentsText.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
-import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
+import { type FinishReason, NO_ARGUMENTS } from '../shared/message.ts'
 import { OWN_SIGNATURE } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
+import type { ItemWriter } from '../shared/serialWriter.ts'
 import { packedBlock, type Thought } from '../shared/thought.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { inputOf } from './anthropicMessages.ts'
@@ -15,39 +16,24 @@ import { stopReasonOf } from './stopReasons.ts'
 
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
-const NO_INPUT = { type: 'input_json_delta', partial_json: NO_ARGUMENTS }
 const SIGNATURE = { type: 'signature_delta', signature: OWN_SIGNATURE }
 const THINKING_DELTA = 'thinking_delta'
 
-/** A block of the message that is not closed. */
+/** The block of the message that is open. */
 interface Block {
-  readonly start: object
   /** The type of its deltas, and the member of them that holds a piece. */
   readonly delta: string
   readonly member: string
-  /** The number of a tool call, and how much of its arguments has arrived; -1 and null for other blocks. */
-  readonly call: number
-  readonly input: JsonWhole | null
-  /** Output that has not been sent. */
-  text: string
+  /** Arguments that have not been sent. */
+  held: string
   /** A tool call without any arguments so far. */
-  isBare?: boolean
+  isBare: boolean
   /** Arguments that are no JSON of an object, or may be none where it is absent: they are kept until the call ends. */
   isOdd?: boolean
-  /** An opening brace, where arguments have that alone so far. */
-  began?: string
 }
 
-/** The beginning of an object, and one that more text has to show. */
-const OBJECT_START = /^\s*\{\s*["}]/
-const MAY_START = /^\s*(?:\{\s*)?$/
-
-/**
- * Writes a message as the events of a Messages stream, for providers that speak another dialect. Blocks are sequential
- * there, while the pieces of a provider's tool calls may be interleaved: then later calls wait until the one that is being
- * written is complete.
- */
-export class AnthropicWriter implements MessageWriter {
+/** Writes a message as the events of a Messages stream, for providers that speak another dialect. */
+export class AnthropicWriter implements ItemWriter {
   out = NOWHERE
 
   private readonly requestId: string
@@ -57,9 +43,7 @@ export class AnthropicWriter implements MessageWriter {
   private readonly packBound: PackBound | null
   private begun = false
   private finish: FinishReason = 'stop'
-  /** Blocks that are not closed; the first one is being written. */
-  private readonly blocks: Block[] = []
-  private opened = false
+  private block: Block | null = null
   private index = 0
 
   /**
@@ -91,35 +75,28 @@ export class AnthropicWriter implements MessageWriter {
 
   thoughtEnds(thought: Thought): void {
     const start = this.packBound === null ? null : packedBlock(thought, this.packBound)
-    if (start !== null) this.push({ start, delta: '', member: '', call: -1, input: null, text: '' })
+    if (start !== null) this.open(start, { delta: '', member: '', held: '', isBare: false })
   }
 
   refusal(piece: string): void {
     this.text(piece)
   }
 
-  toolCall(index: number, id: string, name: string): void {
+  call(id: string, name: string): void {
     const start = { type: 'tool_use', id, name: clientTool(this.tools, name).name, input: {} }
-    const input = new JsonWhole()
-    this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '', isBare: true })
+    this.open(start, { delta: 'input_json_delta', member: 'partial_json', held: '', isBare: true })
   }
 
-  toolArguments(index: number, piece: string): void {
-    const block = this.blocks.find((candidate) => candidate.call === index)
-    if (block === undefined) return
-    const read = block.input?.push(piece)
-    // Nothing that follows the object is sent.
-    block.text += block.isOdd === false ? piece.slice(0, read) : piece
+  callArguments(piece: string, { isObject, isWhole }: ArgumentsText): void {
+    const { block } = this
+    if (block === null) return
     block.isBare = false
-    if (block.isOdd === undefined) this.judge(block, (block.began ?? '') + piece)
-    this.write()
-  }
-
-  /** @param start the first characters of the arguments that are no blanks, and what follows */
-  private judge(block: Block, start: string): void {
-    if (MAY_START.test(start)) block.began = start.trim()
-    else
-      block.isOdd = !OBJECT_START.test(start) || (block.input?.whole === true && parseJsonObject(block.text) === null)
+    block.held += piece
+    if (block.isOdd === undefined && isObject !== undefined)
+      block.isOdd = !isObject || (isWhole && parseJsonObject(block.held) === null)
+    if (block.isOdd !== false) return
+    this.out.appendText(this.deltaText(block, block.held))
+    block.held = ''
   }
 
   ends(reason: FinishReason): void {
@@ -132,23 +109,21 @@ export class AnthropicWriter implements MessageWriter {
     if (fault !== null) return anthropicErrorEvent(fault) + comment
     const delta = { stop_reason: stopReasonOf(this.finish), stop_sequence: null }
     const end = `event: message_delta\ndata: {"type":"message_delta","delta":${JSON.stringify(delta)},"usage":${anthropicUsageJson(usage)}}\n\n`
-    return this.startText() + this.restText() + end + comment + MESSAGE_END
+    return this.startText() + this.closeText() + end + comment + MESSAGE_END
   }
 
   private add(member: string, start: object, delta: string, piece: string): void {
-    const last = this.blocks[this.blocks.length - 1]
-    if (last?.member === member) {
-      last.text += piece
-      this.write()
-    } else {
-      this.push({ start, delta, member, call: -1, input: null, text: piece })
-    }
+    const { block } = this
+    const open = block?.member === member ? block : this.open(start, { delta, member, held: '', isBare: false })
+    if (piece !== '') this.out.appendText(this.deltaText(open, piece))
   }
 
-  private push(block: Block): void {
+  private open(start: object, block: Block): Block {
     this.begin()
-    this.blocks.push(block)
-    this.write()
+    const end = this.closeText()
+    this.block = block
+    this.out.appendText(end + anthropicEvent('content_block_start', { index: this.index, content_block: start }))
+    return block
   }
 
   private begin(): void {
@@ -165,49 +140,21 @@ export class AnthropicWriter implements MessageWriter {
     )
   }
 
-  /** Writes all blocks that can be sent: the arrived part of the first one, and the next ones once it is complete. */
-  private write(): void {
-    for (;;) {
-      const [block, next] = this.blocks
-      if (block === undefined) return
-      this.out.appendText(this.blockText(block))
-      if (next === undefined || block.input?.whole === false) return
-      this.out.appendText(this.closeBlock())
-    }
+  private deltaText({ delta, member }: Block, piece: string): string {
+    return anthropicEvent('content_block_delta', { index: this.index, delta: { type: delta, [member]: piece } })
   }
 
-  private restText(): string {
-    let text = ''
-    for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
-      text += this.blockText(block) + this.closeBlock()
-    }
-    return text
-  }
-
-  private blockText(block: Block): string {
-    const { index } = this
-    let text = ''
-    if (!this.opened) text += anthropicEvent('content_block_start', { index, content_block: block.start })
-    this.opened = true
-    if (block.text === '' || (block.input !== null && block.isOdd !== false)) return text
-    const delta = { type: block.delta, [block.member]: block.text }
-    block.text = ''
-    return text + anthropicEvent('content_block_delta', { index, delta })
-  }
-
-  /** Arguments that are no JSON of an object, as one. */
-  private oddInput(block: Block | undefined, index: number): string {
-    if (block === undefined || block.input === null || block.text === '') return ''
-    const delta = { type: 'input_json_delta', partial_json: exactJson(inputOf(block.text)) }
-    return anthropicEvent('content_block_delta', { index, delta })
-  }
-
-  private closeBlock(): string {
-    const block = this.blocks.shift()
-    this.opened = false
-    const index = this.index++
-    const last = block?.isBare === true ? NO_INPUT : block?.delta === THINKING_DELTA ? SIGNATURE : null
-    const ending = last === null ? '' : anthropicEvent('content_block_delta', { index, delta: last })
-    return ending + this.oddInput(block, index) + anthropicEvent('content_block_stop', { index })
+  /** The end of the open block; arguments that are no JSON of an object are sent as one. */
+  private closeText(): string {
+    const { block, index } = this
+    if (block === null) return ''
+    this.block = null
+    this.index++
+    const { isBare, held } = block
+    const input = isBare ? NO_ARGUMENTS : held === '' ? '' : exactJson(inputOf(held))
+    const last = block.delta === THINKING_DELTA ? SIGNATURE : { type: block.delta, [block.member]: input }
+    const isOpen = input !== '' || last === SIGNATURE
+    const delta = isOpen ? anthropicEvent('content_block_delta', { index, delta: last }) : ''
+    return delta + anthropicEvent('content_block_stop', { index })
   }
 }

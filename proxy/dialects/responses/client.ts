@@ -3,6 +3,7 @@ import type { AnswerContext } from '../shared/codec.ts'
 import { type Message, NO_ARGUMENTS } from '../shared/message.ts'
 import { packReasoning } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
+import { SerialWriter } from '../shared/serialWriter.ts'
 import { callThought, packThought, shownOf } from '../shared/thought.ts'
 import type { ClientSide } from '../shared/translate.ts'
 import { CallItem } from './callItem.ts'
@@ -17,7 +18,8 @@ export const responsesClient: ClientSide = {
   writer: (context) => {
     const { request, limits } = context
     if (request.compacts === true) return new SummaryWriter(new ResponseWriter(headOf(context)), limits)
-    return new ResponseWriter(headOf(context), request.tools, request.returnsThoughts === true ? limits : null)
+    const thoughts = request.returnsThoughts === true ? limits : null
+    return new SerialWriter(new ResponseWriter(headOf(context), request.tools, thoughts))
   },
   head: responseHead,
   usage: responseUsageJson,

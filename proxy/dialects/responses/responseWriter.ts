@@ -1,11 +1,13 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/ownChunks.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
-import { type FinishReason, type MessageWriter, NO_ARGUMENTS } from '../shared/message.ts'
+import { type FinishReason, NO_ARGUMENTS } from '../shared/message.ts'
 import { packReasoning } from '../shared/ownReasoning.ts'
 import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
+import type { ItemWriter } from '../shared/serialWriter.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem } from './callItem.ts'
 import {
@@ -41,10 +43,10 @@ export function responseErrorEvent(fault: GatewayError, sequence: number): strin
 }
 
 /**
- * Writes a message as the events of a response, numbered without a gap. Text, thoughts and calls become output items in
- * the order they begin. Calls stay open to the end, because providers may write the arguments of several at a time.
+ * Writes a message as the events of a response, numbered without a gap. Text, thoughts and calls become output items, each
+ * of which is done before the next one is added: clients keep the one that they have got last.
  */
-export class ResponseWriter implements MessageWriter {
+export class ResponseWriter implements ItemWriter {
   out: OutBuffer = NOWHERE
 
   private readonly head: ResponseHead
@@ -61,7 +63,7 @@ export class ResponseWriter implements MessageWriter {
   private reasoningItem: ReasoningItem | null = null
   private message: MessageItem | null = null
   private part: Part | null = null
-  private readonly calls = new Map<number, CallItem>()
+  private openCall: CallItem | null = null
 
   /**
    * @param tools those that the client knows otherwise than the provider; absent for none
@@ -98,26 +100,24 @@ export class ResponseWriter implements MessageWriter {
     this.flush()
   }
 
-  toolCall(index: number, id: string, name: string): void {
+  call(id: string, name: string): void {
     this.begin()
-    this.closeThought('completed')
-    this.closeMessage('completed')
-    const call = new CallItem(this.ids, this.output.length, id, clientTool(this.tools, name))
-    this.calls.set(index, call)
-    this.emitAdded(call)
+    this.closeOpen('completed')
+    this.openCall = new CallItem(this.ids, this.output.length, id, clientTool(this.tools, name))
+    this.emitAdded(this.openCall)
     this.flush()
   }
 
-  toolArguments(index: number, piece: string): void {
-    const call = this.calls.get(index)
-    if (call === undefined) return
-    this.writeArguments(call, piece)
+  callArguments(piece: string): void {
+    if (this.openCall === null) return
+    this.writeArguments(this.openCall, piece)
     this.flush()
   }
 
   /** Writes an item that the client gets in one piece. @param make gets the place in the output */
   whole(make: (ids: ItemIds, index: number) => OutputItem): void {
     this.begin()
+    this.closeOpen('completed')
     const item = make(this.ids, this.output.length)
     this.emitAdded(item)
     this.emitDone(item, 'completed')
@@ -133,8 +133,8 @@ export class ResponseWriter implements MessageWriter {
   tail({ usage, fault, receipt }: StreamTail): string {
     this.begin()
     if (fault === null) {
-      this.closeAll()
       const reason = incompleteReason(this.finish)
+      this.closeOpen(reason === null ? 'completed' : 'incomplete')
       const status = reason === null ? 'completed' : 'incomplete'
       this.emitResponse(`response.${status}`, { ...BEGUN, status, output: this.output, usage, reason, receipt })
     } else {
@@ -163,6 +163,7 @@ export class ResponseWriter implements MessageWriter {
   private say(type: PartType, event: string, piece: string, more: string): void {
     this.begin()
     this.closeThought('completed')
+    this.closeCall('completed')
     const { message, part } = this.partOf(type)
     part.text += piece
     this.emit(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
@@ -206,6 +207,7 @@ export class ResponseWriter implements MessageWriter {
   private openThought(): ReasoningItem {
     this.begin()
     this.closeMessage('completed')
+    this.closeCall('completed')
     const thought = this.reasoningItem ?? new ReasoningItem(this.ids, this.output.length)
     if (this.reasoningItem === null) this.emitAdded(thought)
     this.reasoningItem = thought
@@ -233,30 +235,34 @@ export class ResponseWriter implements MessageWriter {
     this.emit(`${call.event}.delta`, `${item(call)},"delta":${JSON.stringify(piece)}`)
   }
 
-  private closeCall(call: CallItem, status: ItemStatus): void {
+  private closeCall(status: ItemStatus): void {
+    const { openCall: call } = this
+    if (call === null) return
     if (call.arguments === '') this.writeArguments(call, NO_ARGUMENTS)
     if (call.event !== null) {
       const { members, piece } = call.content
       if (!call.passesPieces) this.emitPiece(call, piece)
       this.emit(`${call.event}.done`, `${item(call)},${members}`)
     }
-    this.emitDone(call, status)
+    this.emitDone(call, this.isCut(call) ? 'incomplete' : status)
+    this.openCall = null
   }
 
-  /** Closes all open items; when the message ended early, the newest item is incomplete. */
-  private closeAll(): void {
-    const last = this.output.length - 1
-    const cutShort = incompleteReason(this.finish) !== null
-    const statusOf = (index: number): ItemStatus => (cutShort && index === last ? 'incomplete' : 'completed')
-    if (this.reasoningItem !== null) this.closeThought(statusOf(this.reasoningItem.index))
-    if (this.message !== null) this.closeMessage(statusOf(this.message.index))
-    for (const call of this.calls.values()) this.closeCall(call, statusOf(call.index))
-    this.calls.clear()
+  /** Calls that waited for one whose arguments the end of the message has cut come after it. */
+  private isCut(call: CallItem): boolean {
+    return incompleteReason(this.finish) !== null && parseJsonObject(call.arguments) === null
   }
 
-  /** Open items stay open for the client, which gets an error; the response has their output so far. */
+  /** Closes the item that is open, whichever it is. */
+  private closeOpen(status: ItemStatus): void {
+    this.closeThought(status)
+    this.closeMessage(status)
+    this.closeCall(status)
+  }
+
+  /** An open item stays open for the client, which gets an error; the response has its output so far. */
   private abandon(): void {
-    for (const open of [this.reasoningItem, this.message, ...this.calls.values()]) {
+    for (const open of [this.reasoningItem, this.message, this.openCall]) {
       if (open !== null) this.output[open.index] = open.json('incomplete')
     }
   }

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { assertValid } from '../apiSchemas.ts'
 import { itemOf, present } from '../present.ts'
+import { assertSerialItems } from '../wires/serialItems.ts'
 import { postTo, type Receipt, type Reply } from './chatClient.ts'
 
-/** Sends a body as JSON to a path of the gateway. */
-export function post(baseUrl: string, path: string, apiKey: string, body: unknown): Promise<Reply> {
-  return postTo(baseUrl + path, apiKey, JSON.stringify(body))
+/** Sends a body as JSON to a path of the gateway. The items of a stream that comes back are checked. */
+export async function post(baseUrl: string, path: string, apiKey: string, body: unknown): Promise<Reply> {
+  const reply = await postTo(baseUrl + path, apiKey, JSON.stringify(body))
+  assertSerialItems(reply.text)
+  return reply
 }
 
 export interface ResponseItem {

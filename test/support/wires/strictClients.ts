@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { assertSerialItems } from './serialItems.ts'
 import type { Got } from './wireClients.ts'
 
 /** Reads the stream of a format as the strictest of its clients, which take nothing that is not documented. */
@@ -129,6 +130,7 @@ interface Item {
 
 function readResponse(stream: string): Got {
   const got = nothing()
+  assertSerialItems(stream)
   const last = dataOf(stream).at(-1) as { type: string; response: { output: Item[] } }
   for (const { type, call_id: id, name, arguments: text, summary, content } of last.response.output) {
     if (type === 'reasoning') got.reasoning += summary.map((part) => part.text).join('')

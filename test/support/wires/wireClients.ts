@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Receipt } from '../clients/chatClient.ts'
+import { assertSerialItems } from './serialItems.ts'
 
 /** What a client got, by the names of chat completions. */
 export interface Got {
@@ -26,8 +27,9 @@ export class ReceiptTap {
     return new Response(this.text, response)
   }
 
-  /** undefined where the answer has none, as errors before the first byte. */
+  /** undefined where the answer has none, as errors before the first byte. @throws for items of a response that overlap */
   get receipt(): Receipt | undefined {
+    assertSerialItems(this.text)
     const line = /^: receipt (.*)$/m.exec(this.text)?.[1]
     if (line !== undefined) return JSON.parse(line) as Receipt
     return this.text.startsWith('{') ? (JSON.parse(this.text) as { receipt?: Receipt }).receipt : undefined

@@ -12,6 +12,7 @@ import { OpenaiReader } from '../../../proxy/dialects/openai/openaiReader.ts'
 import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import type { AnswerContext } from '../../../proxy/dialects/shared/codec.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from '../../../proxy/dialects/shared/message.ts'
+import { SerialWriter } from '../../../proxy/dialects/shared/serialWriter.ts'
 import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
 import { AnswerJson } from '../../../proxy/json/answerJson.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
@@ -30,7 +31,7 @@ const ASKED = { requestId: 'req_A', model: { id: 'acme/m' }, startedAtMs: 5_000,
 
 const writers: Record<string, () => MessageWriter> = {
   openai: () => new OpenaiWriter(ASKED as unknown as AnswerContext),
-  anthropic: () => new AnthropicWriter('req_A', 'acme/m', 0),
+  anthropic: () => new SerialWriter(new AnthropicWriter('req_A', 'acme/m', 0)),
 }
 const readers: Record<string, () => MessageReader> = {
   openai: () => new OpenaiReader(BOUNDS, limits),
@@ -151,7 +152,7 @@ describe('the writer of Messages streams', () => {
   test('blocks are consecutive for any order of pieces', () => {
     fc.assert(
       fc.property(message, ({ pieces, turns }) => {
-        const writer = new AnthropicWriter('req_A', 'acme/m', 0)
+        const writer = new SerialWriter(new AnthropicWriter('req_A', 'acme/m', 0))
         writer.out = new OutBuffer()
         play(pieces, turns, writer)
         const tail = writer.tail({ usage: USAGE, fault: null, receipt: '' })
@@ -162,7 +163,7 @@ describe('the writer of Messages streams', () => {
   })
 
   test('a call is streamed as it arrives; a later one waits only until the one before is complete', () => {
-    const writer = new AnthropicWriter('req_A', 'acme/m', 0)
+    const writer = new SerialWriter(new AnthropicWriter('req_A', 'acme/m', 0))
     const out = new OutBuffer()
     writer.out = out
     writer.toolCall(0, 'a', 'first')
@@ -180,7 +181,7 @@ describe('the writer of Messages streams', () => {
   })
 
   test('a fault is reported by an error event, followed only by the receipt', () => {
-    const writer = new AnthropicWriter('req_A', 'acme/m', 0)
+    const writer = new SerialWriter(new AnthropicWriter('req_A', 'acme/m', 0))
     writer.out = new OutBuffer()
     writer.text('x')
     const fault = new GatewayError('stream_interrupted')

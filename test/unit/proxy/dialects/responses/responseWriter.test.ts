@@ -7,9 +7,11 @@ import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { ResponseWriter } from '../../../../../proxy/dialects/responses/responseWriter.ts'
 import type { FinishReason, MessageSink } from '../../../../../proxy/dialects/shared/message.ts'
 import type { StreamTail } from '../../../../../proxy/dialects/shared/relayStream.ts'
+import { SerialWriter } from '../../../../../proxy/dialects/shared/serialWriter.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 import { assertValid } from '../../../../support/apiSchemas.ts'
 import { itemOf, present } from '../../../../support/present.ts'
+import { assertSerialItems } from '../../../../support/wires/serialItems.ts'
 
 const ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const ECHO = JSON.stringify({
@@ -40,10 +42,12 @@ interface Event extends Record<string, unknown> {
 
 /** What a writer makes of a message: every event valid, named by its type, and numbered without a gap. */
 function write(say: (sink: MessageSink) => void, tail: Partial<StreamTail> = {}): Event[] {
-  const writer = new ResponseWriter({ id: ID, createdAtMs: 1_763_683_200_123, model: 'acme/chat', echo: ECHO })
+  const head = { id: ID, createdAtMs: 1_763_683_200_123, model: 'acme/chat', echo: ECHO }
+  const writer = new SerialWriter(new ResponseWriter(head))
   writer.out = new OutBuffer()
   say(writer)
   const text = writer.out.view().toString('utf8') + writer.tail({ ...TAIL, ...tail })
+  assertSerialItems(text)
   const blocks = text.split('\n\n').filter((block) => block !== '')
   assert.equal(blocks.pop(), 'data: [DONE]')
   assert.equal(blocks.pop(), `: receipt ${TAIL.receipt}`)
@@ -121,12 +125,12 @@ test('reasoning, text and calls are items in the order they begin; the arguments
     'content_part.done',
     'output_item.done',
     'output_item.added',
-    'output_item.added',
-    'function_call_arguments.delta',
-    'function_call_arguments.delta',
     'function_call_arguments.delta',
     'function_call_arguments.done',
     'output_item.done',
+    'output_item.added',
+    'function_call_arguments.delta',
+    'function_call_arguments.delta',
     'function_call_arguments.done',
     'output_item.done',
     'completed',
@@ -161,6 +165,58 @@ test('a message that ends early has its newest item incomplete, and states the r
       ['completed', 'incomplete'],
     )
   }
+})
+
+test('calls that the end of the message cut are incomplete, also where others waited for them', () => {
+  const events = write((sink) => {
+    sink.toolCall(0, 'a', 'f')
+    sink.toolArguments(0, '{"a')
+    sink.toolCall(1, 'b', 'g')
+    sink.toolArguments(1, '{"b":1}')
+    sink.toolCall(2, 'c', 'h')
+    sink.toolArguments(2, '{"c')
+    sink.ends('length')
+  })
+  assert.deepEqual(
+    outputOf(events).map((item) => Reflect.get(item, 'status')),
+    ['incomplete', 'completed', 'incomplete'],
+  )
+})
+
+test('an open call is streamed as it arrives, and what waits for it is left out after a fault', () => {
+  const writer = new SerialWriter(new ResponseWriter({ id: ID, createdAtMs: 0, model: 'm', echo: ECHO }))
+  const out = new OutBuffer()
+  writer.out = out
+  const said = (say: () => void) => {
+    out.clear()
+    say()
+    return [
+      ...out
+        .view()
+        .toString()
+        .matchAll(/"delta":"(.*?[^\\])"[,}]/g),
+    ].map(([, delta]) => delta)
+  }
+  writer.toolCall(0, 'a', 'f')
+  writer.toolCall(1, 'b', 'g')
+  assert.deepEqual(
+    said(() => writer.toolArguments(1, '{"b":1}')),
+    [],
+  )
+  assert.deepEqual(
+    said(() => writer.toolArguments(0, '{"a":')),
+    ['{\\"a\\":'],
+  )
+  writer.text('waiting')
+  assert.deepEqual(
+    said(() => writer.toolArguments(0, '1} ')),
+    ['1}', '{\\"b\\":1}', 'waiting'],
+  )
+  writer.toolCall(2, 'c', 'h')
+  writer.text('left out')
+  const tail = writer.tail({ ...TAIL, fault: new GatewayError('stream_interrupted') })
+  assertSerialItems(out.view().toString() + tail)
+  assert.ok(!tail.includes('left out'))
 })
 
 test('a fault is reported at the top level and under error, and then in the failed response', () => {

@@ -5,6 +5,7 @@ import { anthropicEvent } from '../../../../../proxy/dialects/anthropic/anthropi
 import { AnthropicReader } from '../../../../../proxy/dialects/anthropic/anthropicReader.ts'
 import { OpenaiReader } from '../../../../../proxy/dialects/openai/openaiReader.ts'
 import { ResponseWriter } from '../../../../../proxy/dialects/responses/responseWriter.ts'
+import { SerialWriter } from '../../../../../proxy/dialects/shared/serialWriter.ts'
 import { TranslatedStream } from '../../../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../../../support/limits.ts'
@@ -15,7 +16,7 @@ const delta = (content: string) =>
 
 test('a response beyond its bound is broken, so buffers stay bounded', () => {
   const reader = new OpenaiReader(usageBounds(128_000, 16_384), limits)
-  const stream = new TranslatedStream(reader, new ResponseWriter(HEAD), 100)
+  const stream = new TranslatedStream(reader, new SerialWriter(new ResponseWriter(HEAD)), 100)
   const out = new OutBuffer()
   stream.push(delta('x'.repeat(100)), out)
   assert.equal(stream.state, 'flowing')
@@ -30,7 +31,8 @@ test('a response beyond its bound is broken, so buffers stay bounded', () => {
 for (const returnsThoughts of [false, true]) {
   test(`thinking counts once more where the client gets it back: ${returnsThoughts}`, () => {
     const reader = new AnthropicReader(usageBounds(128_000, 16_384), limits)
-    const stream = new TranslatedStream(reader, new ResponseWriter(HEAD, [], returnsThoughts ? limits : null), 150)
+    const writer = new SerialWriter(new ResponseWriter(HEAD, [], returnsThoughts ? limits : null))
+    const stream = new TranslatedStream(reader, writer, 150)
     const events = [
       anthropicEvent('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
       anthropicEvent('content_block_delta', {
