@@ -13,6 +13,8 @@ export const DIALECT_LIMITS = {
   eventParsedBytesMax: 1_048_576,
   /** Tool calls of an answer; one that has more is broken. */
   toolCallsMax: 128,
+  /** Citations of an answer that a client of another format than the provider's gets. */
+  citationsMax: 256,
   /** Tools that are defined for the calls of a history, where its request offers none. */
   calledToolsMax: 128,
   /** Names of members that a provider did not get, in the header that lists them. */
@@ -23,5 +25,5 @@ export const DIALECT_LIMITS = {
 
 export type DialectLimits = LimitsOf<typeof DIALECT_LIMITS> & SseLimits
 
-/** The bound of the tool calls of an answer. */
-export type CallBounds = Pick<DialectLimits, 'toolCallsMax'>
+/** The bounds of the tool calls and of the citations of an answer. */
+export type CallBounds = Pick<DialectLimits, 'toolCallsMax' | 'citationsMax'>

@@ -4,6 +4,7 @@ import { type FinishReason, givenReason } from '../../../contract/api/finishReas
 import { type Said, saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { CallBounds } from '../limits.ts'
+import { citationsIn } from '../shared/citation.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { CallReader } from './callReader.ts'
 import { HeldText } from './repeatedText.ts'
@@ -35,6 +36,9 @@ export class ChoiceReader {
   private readonly heldThought = new HeldText()
 
   private readonly mayGoOn: boolean
+  private readonly citationsMax: number
+  /** Citations that were passed on, because some providers repeat them with every chunk. */
+  private readonly cited = new Set<string>()
 
   /**
    * @param requestId for the ids of calls that have none
@@ -42,6 +46,7 @@ export class ChoiceReader {
    */
   constructor(requestId: string, bounds: CallBounds, mayGoOn: boolean) {
     this.mayGoOn = mayGoOn
+    this.citationsMax = bounds.citationsMax
     this.calls = new CallReader(requestId, bounds)
   }
 
@@ -56,6 +61,8 @@ export class ChoiceReader {
     const says = isJsonObject(delta) && this.readDelta(delta, sink)
     if (!says && isJsonObject(message)) this.readMessage(message, sink)
     else if (!says && typeof choice['text'] === 'string') this.readDelta({ content: choice['text'] }, sink)
+    if (sink.cites !== undefined)
+      for (const said of [delta, message]) if (isJsonObject(said)) this.readCitations(said, sink)
     this.readReason(choice, sink)
   }
 
@@ -112,6 +119,15 @@ export class ChoiceReader {
     }
     const pieces = callPieces(message).slice(this.calls.begun)
     if (pieces.length > 0 && !this.calls.take(pieces, sink)) this.broken = true
+  }
+
+  private readCitations({ annotations }: JsonObject, sink: MessageSink): void {
+    for (const citation of citationsIn(annotations, this.citationsMax)) {
+      const text = JSON.stringify(citation)
+      if (this.cited.has(text) || this.cited.size >= this.citationsMax) continue
+      this.cited.add(text)
+      sink.cites?.(citation)
+    }
   }
 
   private readReason(choice: JsonObject, sink: MessageSink): void {

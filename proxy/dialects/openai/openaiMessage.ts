@@ -6,6 +6,7 @@ import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
+import { citationsIn } from '../shared/citation.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import { boundsOf } from './openaiBounds.ts'
@@ -20,6 +21,7 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
   const reason = isJsonObject(choice) ? givenReason(choice['finish_reason']) : null
   return {
+    citations: citationsIn(said['annotations'], context.limits.citationsMax),
     toolCalls: callPieces(said),
     finish: reason === null || reason === 'error' ? 'stop' : reason,
     usage: usageOfAnswer(answer, boundsOf(context)),

@@ -79,8 +79,8 @@ function itemsOf(
   }
   reasoningOf(message, bound).forEach(addThought)
   const parts: Part[] = [
-    { type: 'output_text', text: message.text },
-    { type: 'refusal', text: message.refusal },
+    { type: 'output_text', text: message.text, annotations: [...(message.citations ?? [])] },
+    { type: 'refusal', text: message.refusal, annotations: [] },
   ]
   const said = new MessageItem(ids, items.length)
   said.parts.push(...parts.filter(({ text }) => text !== ''))

@@ -1,3 +1,5 @@
+import type { Citation } from '../shared/citation.ts'
+
 /** The progress of an output item. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
@@ -7,6 +9,7 @@ export type PartType = 'output_text' | 'refusal'
 export interface Part {
   readonly type: PartType
   text: string
+  readonly annotations: Citation[]
 }
 
 /** An output item of a response while it is being written. */
@@ -56,9 +59,9 @@ export class ReasoningItem implements OutputItem {
 }
 
 /** A part of a message as JSON text. */
-export function partJson({ type, text }: Part): string {
+export function partJson({ type, text, annotations }: Part): string {
   if (type === 'refusal') return `{"type":"refusal","refusal":${JSON.stringify(text)}}`
-  return `{"type":"output_text","text":${JSON.stringify(text)},"annotations":[],"logprobs":[]}`
+  return `{"type":"output_text","text":${JSON.stringify(text)},"annotations":${JSON.stringify(annotations)},"logprobs":[]}`
 }
 
 /** A part of a reasoning summary as JSON text. */

@@ -26,6 +26,16 @@ export interface ResponseProgress {
   readonly receipt: string
 }
 
+/** A response that has nothing yet. */
+export const BEGUN: ResponseProgress = {
+  status: 'in_progress',
+  output: [],
+  usage: null,
+  error: null,
+  reason: null,
+  receipt: '',
+}
+
 const INCOMPLETE: Partial<Record<FinishReason, string>> = {
   length: 'max_output_tokens',
   content_filter: 'content_filter',

@@ -1,7 +1,7 @@
-import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/ownChunks.ts'
+import type { Citation } from '../shared/citation.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import { type FinishReason, NO_ARGUMENTS } from '../shared/message.ts'
 import { packReasoning } from '../shared/ownReasoning.ts'
@@ -10,6 +10,7 @@ import type { StreamTail } from '../shared/relayStream.ts'
 import type { ItemWriter } from '../shared/serialWriter.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem } from './callItem.ts'
+import { responseErrorEvent } from './errorEvent.ts'
 import {
   ItemIds,
   type ItemStatus,
@@ -21,26 +22,7 @@ import {
   ReasoningItem,
   summaryJson,
 } from './responseItems.ts'
-import { incompleteReason, type ResponseHead, type ResponseProgress, responseJson } from './responseObject.ts'
-
-const BEGUN: ResponseProgress = {
-  status: 'in_progress',
-  output: [],
-  usage: null,
-  error: null,
-  reason: null,
-  receipt: '',
-}
-
-/**
- * The event that reports a fault to a client. Clients look in different places: some want the members at the top, as OpenAI
- * documents them, others below `error`, as OpenAI sends them and Open Responses has it.
- */
-export function responseErrorEvent(fault: GatewayError, sequence: number): string {
-  const { message, type, code, param } = fault
-  const members = { type: 'error', sequence_number: sequence, code, message, param }
-  return `event: error\ndata: ${JSON.stringify({ ...members, error: { type, code, message, param } })}\n\n`
-}
+import { BEGUN, incompleteReason, type ResponseHead, type ResponseProgress, responseJson } from './responseObject.ts'
 
 /**
  * Writes a message as the events of a response, numbered without a gap. Text, thoughts and calls become output items, each
@@ -64,6 +46,8 @@ export class ResponseWriter implements ItemWriter {
   private message: MessageItem | null = null
   private part: Part | null = null
   private openCall: CallItem | null = null
+  /** Citations that came while no text was open. */
+  private cited: Citation[] = []
 
   /**
    * @param tools those that the client knows otherwise than the provider; absent for none
@@ -83,6 +67,12 @@ export class ResponseWriter implements ItemWriter {
 
   refusal(piece: string): void {
     this.say('refusal', 'response.refusal.delta', piece, '')
+  }
+
+  cites(citation: Citation): void {
+    this.cited.push(citation)
+    if (this.part?.type === 'output_text') this.annotate()
+    this.flush()
   }
 
   reasoning(piece: string): void {
@@ -167,6 +157,7 @@ export class ResponseWriter implements ItemWriter {
     const { message, part } = this.partOf(type)
     part.text += piece
     this.emit(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
+    if (type === 'output_text') this.annotate()
     this.flush()
   }
 
@@ -180,12 +171,24 @@ export class ResponseWriter implements ItemWriter {
     }
     if (part === null || part.type !== type) {
       this.closePart()
-      part = { type, text: '' }
+      part = { type, text: '', annotations: [] }
       this.part = part
       message.parts.push(part)
       this.emit('response.content_part.added', `${place(message)},"part":${partJson(part)}`)
     }
     return { message, part }
+  }
+
+  /** Adds the citations to the text that is open. */
+  private annotate(): void {
+    const { message, part, cited } = this
+    if (message === null || part === null || cited.length === 0) return
+    for (const citation of cited) {
+      const at = part.annotations.push(citation) - 1
+      const annotation = `"annotation_index":${at},"annotation":${JSON.stringify(citation)}`
+      this.emit('response.output_text.annotation.added', `${place(message)},${annotation}`)
+    }
+    this.cited = []
   }
 
   private closePart(): void {

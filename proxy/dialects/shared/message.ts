@@ -2,6 +2,7 @@ import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
+import type { Citation } from './citation.ts'
 import type { StreamTail } from './relayStream.ts'
 import type { Thought } from './thought.ts'
 
@@ -27,6 +28,8 @@ export interface Message {
   /** The blocks of the reasoning that may go back to the provider; absent for none. */
   readonly thoughts?: readonly Thought[]
   readonly refusal: string
+  /** Of the text; absent for none. */
+  readonly citations?: readonly Citation[]
   readonly toolCalls: readonly ToolCall[]
   readonly finish: FinishReason
   readonly usage: ReportedUsage | null
@@ -41,6 +44,8 @@ export interface MessageSink {
   /** A block of thinking has ended, whose text was sent in pieces before; only for clients that send it back. */
   thoughtEnds?(thought: Thought): void
   refusal(piece: string): void
+  /** The text so far cites a page; only for clients whose format has a place for it. */
+  cites?(citation: Citation): void
   /** A tool call begins; those of a message are numbered from 0. @param extra its members of other names */
   toolCall(index: number, id: string, name: string, extra?: JsonObject | null): void
   /** Pieces of JSON; none for a call of a tool without parameters, for which a writer fills in an empty object. */

@@ -1,5 +1,6 @@
 import { OutBuffer } from '../../sse/outBuffer.ts'
 import { ArgumentsText } from './argumentsText.ts'
+import type { Citation } from './citation.ts'
 import type { FinishReason, MessageWriter } from './message.ts'
 import type { StreamTail } from './relayStream.ts'
 import type { Thought } from './thought.ts'
@@ -25,7 +26,11 @@ interface Call {
   held: string
 }
 
-type Waiting = { readonly kind: Kind; text: string } | { readonly thought: Thought } | { readonly call: Call }
+type Waiting =
+  | { readonly kind: Kind; text: string }
+  | { readonly thought: Thought }
+  | { readonly call: Call }
+  | { readonly citation: Citation }
 
 /**
  * Brings a message into the order of a format whose parts come one after the other, while the pieces of a provider's calls
@@ -34,6 +39,7 @@ type Waiting = { readonly kind: Kind; text: string } | { readonly thought: Thoug
  */
 export class SerialWriter implements MessageWriter {
   readonly thoughtEnds?: (thought: Thought) => void
+  readonly cites?: (citation: Citation) => void
 
   private readonly writer: ItemWriter
   private open: Call | null = null
@@ -44,6 +50,7 @@ export class SerialWriter implements MessageWriter {
   constructor(writer: ItemWriter) {
     this.writer = writer
     if (writer.thoughtEnds !== undefined) this.thoughtEnds = (thought) => this.add({ thought })
+    if (writer.cites !== undefined) this.cites = (citation) => this.add({ citation })
   }
 
   get out(): OutBuffer {
@@ -125,6 +132,10 @@ export class SerialWriter implements MessageWriter {
   }
 
   private pass(item: Waiting): void {
+    if ('citation' in item) {
+      this.writer.cites?.(item.citation)
+      return
+    }
     this.close()
     if ('kind' in item) this.writer[item.kind](item.text)
     else if ('thought' in item) this.writer.thoughtEnds?.(item.thought)

@@ -2,6 +2,7 @@ import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
+import type { Citation } from './citation.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import { isPaid, type RelayStream, type StreamState, type StreamTail } from './relayStream.ts'
 import { callThought, type Thought } from './thought.ts'
@@ -14,6 +15,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   outputBytes = 0
   framesAtUsage = 0
   readonly thoughtEnds?: (thought: Thought) => void
+  readonly cites?: (citation: Citation) => void
 
   private readonly reader: MessageReader
   private readonly writer: MessageWriter
@@ -22,8 +24,8 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private calls = 0
   /** The reason that the writer has got last. */
   private reason: FinishReason | null = null
-  /** Of blocks of thinking, in addition to the output. */
-  private thoughtBytes = 0
+  /** Of blocks of thinking and citations, in addition to the output. */
+  private keptBytes = 0
   private seenUsage: ReportedUsage | null = null
 
   /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
@@ -31,10 +33,16 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.reader = reader
     this.writer = writer
     this.outputBytesMax = outputBytesMax
+    if (writer.cites !== undefined) {
+      this.cites = (citation) => {
+        this.keptBytes += JSON.stringify(citation).length
+        writer.cites?.(citation)
+      }
+    }
     if (writer.thoughtEnds === undefined) return
     this.thoughtEnds = (thought) => {
       // The writer keeps it, so that it counts for the bound of kept text.
-      this.thoughtBytes += JSON.stringify(thought).length
+      this.keptBytes += JSON.stringify(thought).length
       writer.thoughtEnds?.(thought)
     }
   }
@@ -145,7 +153,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   private note(): void {
     this.noteUsage()
-    if (this.reader.broken || this.outputBytes + this.thoughtBytes > this.outputBytesMax) this.state = 'broken'
+    if (this.reader.broken || this.outputBytes + this.keptBytes > this.outputBytesMax) this.state = 'broken'
     else if (this.reader.done) this.close()
   }
 }

@@ -1,0 +1,128 @@
+// Goal: pages that a provider of the OpenAI format cites reach clients of responses as annotations of the text, whole and streamed.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import OpenAI from 'openai'
+import { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { fullCall, OSLO } from '../support/wires/sampleCalls.ts'
+import { checkedFetch } from '../support/wires/serialItems.ts'
+import { streamOf, wholeOf } from '../support/wires/wire.ts'
+
+const cited = (url: unknown, more: object = {}) => ({
+  type: 'url_citation',
+  url_citation: { url, title: 'A', start_index: 1, end_index: 3, ...more },
+})
+const want = (url: string, more: object = {}) => ({
+  type: 'url_citation',
+  url,
+  title: 'A',
+  start_index: 1,
+  end_index: 3,
+  ...more,
+})
+const A = cited('https://a.example/')
+const B = cited('https://b.example/')
+const BOTH = [want('https://a.example/'), want('https://b.example/')]
+const CALLS = { tool_calls: [fullCall(0, 'call_a', OSLO)] }
+const many = Array.from({ length: 300 }, (_, at) => cited(`https://a.example/${at}`))
+
+const ROWS: readonly (readonly [name: string, deltas: readonly object[], annotations: readonly object[]])[] = [
+  [
+    'beside the text',
+    [
+      { content: 'So', annotations: [A] },
+      { content: '.', annotations: [B] },
+    ],
+    BOTH,
+  ],
+  ['behind the text', [{ content: 'So.' }, { content: '', annotations: [A, B] }], BOTH],
+  ['before the text', [{ annotations: [A, B] }, { content: 'So.' }], BOTH],
+  [
+    'with every chunk',
+    [
+      { content: 'So', annotations: [A] },
+      { content: '.', annotations: [A, B] },
+    ],
+    BOTH,
+  ],
+  ['before a call', [{ content: 'So.' }, { annotations: [A, B] }, CALLS], BOTH],
+  ['amid reasoning', [{ reasoning_content: 'hm', annotations: [A, B] }, { content: 'So.' }], BOTH],
+  [
+    'without their members',
+    [{ content: 'So.', annotations: [cited('https://a.example/', { title: null, start_index: -1, end_index: '3' })] }],
+    [want('https://a.example/', { title: '', start_index: 0, end_index: 0 })],
+  ],
+  [
+    'of other kinds',
+    [{ content: 'So.', annotations: [{ type: 'file_citation' }, cited(7), 7, null, { type: 'url_citation' }] }],
+    [],
+  ],
+  ['as no list', [{ content: 'So.', annotations: A }], []],
+  ['null', [{ content: 'So.', annotations: null }], []],
+  [
+    'in numbers beyond the limit',
+    [{ content: 'So.', annotations: many }],
+    many.slice(0, 256).map(({ url_citation: said }) => want(String(said.url))),
+  ],
+]
+
+let stack: Stack
+let provider: ScriptedProvider
+let openai: OpenAI
+
+before(async () => {
+  provider = await ScriptedProvider.start({
+    wire: (response, body) => {
+      const [, deltas] = ROWS[Number(/row (\d+)/.exec(JSON.stringify(body['messages']))?.[1])] ?? assert.fail()
+      const annotations = deltas.map((delta) => Reflect.get(delta, 'annotations') as unknown)
+      const message = {
+        role: 'assistant',
+        content: 'So.',
+        annotations: annotations.findLast((list) => list !== undefined),
+      }
+      const isStream = body['stream'] === true
+      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
+      response.end(isStream ? streamOf(deltas) : wholeOf(message))
+    },
+  })
+  stack = await startStack({
+    catalog: {
+      providers: [{ id: 'wire', base_url: provider.url }],
+      models: [{ id: 'test/wire', endpoints: ['responses'], routes: [{ provider: 'wire', model: 'wire' }] }],
+    },
+  })
+  const { apiKey } = await stack.createAccount()
+  openai = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0, fetch: checkedFetch })
+})
+
+after(async () => {
+  await stack.finish()
+  await provider.stop()
+})
+
+function annotationsOf({ output }: OpenAI.Responses.Response): unknown[] {
+  const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []))
+  return parts.flatMap((part) => (part.type === 'output_text' ? part.annotations : []))
+}
+
+for (const [place, [name, deltas, annotations]] of ROWS.entries()) {
+  test(`citations ${name}, streamed`, async () => {
+    const stream = openai.responses.stream({ model: 'test/wire', input: `row ${place}` })
+    const added: unknown[] = []
+    stream.on('event', (event) => {
+      if (event.type !== 'response.output_text.annotation.added') return
+      assert.equal(event.annotation_index, added.length)
+      added.push(event.annotation)
+    })
+    const response = await stream.finalResponse()
+    assert.deepEqual(annotationsOf(response), annotations)
+    assert.deepEqual(added, annotations)
+    assert.equal(response.output_text, 'So.')
+  })
+
+  if (deltas.filter((delta) => 'annotations' in delta).length > 1) continue
+  test(`citations ${name}, in one piece`, async () => {
+    const response = await openai.responses.create({ model: 'test/wire', input: `row ${place}` })
+    assert.deepEqual(annotationsOf(response), annotations)
+  })
+}
