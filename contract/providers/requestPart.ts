@@ -1,5 +1,5 @@
 /** A part of a history, or the answer that it begins, without which a provider may take a request. */
-type ConversationPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'cacheMarks'
+type ConversationPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'laterInstructions' | 'cacheMarks'
 
 /**
  * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, and to think with an effort
@@ -80,6 +80,13 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
   topEffort: [
     /\beffort\b[^,]{0,30} (?:not|n't) support \W?(?:xhigh|max)\b/i,
     /\boutput_config\b\S{0,10}\beffort\b.{0,10}\binput should be\b(?!.{0,80}\bxhigh\b)/i,
+  ],
+  // Claude before Opus 4.8 and at clouds, and servers that read the format by a schema of their own.
+  laterInstructions: [
+    /\brole \W?system\W? is not supported\b/i,
+    /\bunexpected role \W{0,2}system\b/i,
+    /\brole\b[^.]{0,10} unknown variant \W?system\b/i,
+    /\binput should be \W?user\W? or \W?assistant\b/i,
   ],
   cacheMarks: [
     /\bcache_control\b(?!\.).{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,

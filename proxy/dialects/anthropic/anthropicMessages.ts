@@ -7,6 +7,7 @@ import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 import { leftOut } from '../shared/leftOut.ts'
 import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
 import type { PlacedThought } from '../shared/thought.ts'
+import { placedSystem } from './placedSystem.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -28,42 +29,66 @@ interface Turn extends JsonObject {
 /** The user's text in a conversation that the assistant begins. */
 export const NOTHING_SAID = '...'
 const NOT_BLANK = /\S/
-/** The names of tools that this format takes. */
+const SIDES: ReadonlyMap<unknown, string> = new Map([
+  ['assistant', 'assistant'],
+  ['system', 'system'],
+  ['developer', 'system'],
+])
 /** Characters that tool call ids of this format cannot have. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**
- * Puts the checked messages of a chat request into the Messages format: system texts apart, tool results in the user's
- * turn, consecutive messages of one side as one.
+ * Puts the checked messages of a chat request into the Messages format: instructions where `placedSystem` has them, tool
+ * results in the user's turn, consecutive messages of one side as one.
+ * @param first whether the provider takes no instructions but those before the first turn
  * @param thoughts thinking that is to go back to the provider, by its message
  */
-export function anthropicPrompt(messages: readonly JsonObject[], thoughts: ThoughtsOf = NO_THOUGHTS): AnthropicPrompt {
-  const system: JsonObject[] = []
+export function anthropicPrompt(
+  messages: readonly JsonObject[],
+  first: boolean,
+  thoughts: ThoughtsOf = NO_THOUGHTS,
+): AnthropicPrompt {
+  const said = turnsOf(messages, thoughts)
+  // The format needs a turn of the user.
+  if (said.length === 0) said.push(nothingSaid())
+  const { system = [], messages: placed } = placedSystem({ messages: said }, first)
+  const turns = joinedTurns(placed as Turn[])
+  // The format begins with a turn of the user, and refuses white space at the end of an answer that is to be continued.
+  if (turns[0]?.role === 'assistant') turns.unshift(nothingSaid())
+  const last = turns.at(-1)
+  if (last !== undefined) turns[turns.length - 1] = trimmedTurn(last)
+  return { system: system as JsonObject[], messages: turns }
+}
+
+function nothingSaid(): Turn {
+  return { role: 'user', content: [{ type: 'text', text: NOTHING_SAID }] }
+}
+
+/** The turns of the conversation, and the instructions between them as messages of their own. */
+function turnsOf(messages: readonly JsonObject[], thoughts: ThoughtsOf): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
     const role = message['role']
     const content = blocksOf(message, thoughts.get(message) ?? NONE)
-    if (role === 'system' || role === 'developer') {
-      system.push(...content)
-      continue
-    }
     if (content.length === 0) continue
-    const side = role === 'assistant' ? 'assistant' : 'user'
+    const side = SIDES.get(role) ?? 'user'
     const last = turns[turns.length - 1]
     if (last?.role !== side) turns.push({ role: side, content })
     else if (role === 'tool') last.content.splice(resultsIn(last.content), 0, ...content)
     else last.content.push(...content)
   }
-  // The format begins with a turn of the user, and refuses white space at the end of an answer that is to be continued.
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: NOTHING_SAID }] })
-  const last = turns.at(-1)
-  if (last !== undefined) turns[turns.length - 1] = trimmedTurn(last)
-  // The format needs a turn of the user, where chat completions are content with instructions.
-  if (turns.length === 0) {
-    const content = system.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : system
-    return { system: [], messages: [{ role: 'user', content }] }
+  return turns
+}
+
+/** Instructions that the user says join the user's turn. */
+function joinedTurns(turns: readonly Turn[]): Turn[] {
+  const out: Turn[] = []
+  for (const { role, content } of turns) {
+    const last = out.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else out.push({ role, content: [...content] })
   }
-  return { system, messages: turns }
+  return out
 }
 
 /** How many results a turn of the user begins with: they precede everything else that is said in it. */

@@ -16,6 +16,7 @@ import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
 import { thinkingMembers, thinkingOptions } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
 import { lacksThought } from './foreignThoughts.ts'
+import { takesFirstAlone } from './placedSystem.ts'
 
 export const MESSAGES_PATH = '/messages'
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
@@ -23,7 +24,7 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
 export function printAnthropic(
   { forward: sent, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
-  model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'leavesOut'>,
+  model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'form' | 'leavesOut'>,
 ): Printed {
   const forward = withoutRefused(sent, model.leavesOut)
   const said = forward['messages'] as readonly JsonObject[]
@@ -31,6 +32,7 @@ export function printAnthropic(
   const shown = model.thinking === 'none' || model.leavesOut?.includes('thoughts') === true ? undefined : thoughts
   const { system, messages: turns } = anthropicPrompt(
     pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
+    takesFirstAlone(model),
     shown,
   )
   const format = answerFormat(forward['response_format'])

@@ -31,7 +31,7 @@ import { withNamesTaken } from './inputSchema.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 import { providerBody, withoutDocuments } from './nativeBody.ts'
-import { placedSystem } from './placedSystem.ts'
+import { placedSystem, takesFirstAlone } from './placedSystem.ts'
 import { wholeEvents } from './wholeEvents.ts'
 
 /** The members of an answer that the gateway sets itself, replacing the provider's. */
@@ -69,7 +69,7 @@ export function messagesOf(request: unknown): MessagesRequest {
 /** The body of a request as a model and its provider take it. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
   const taken = providerBody(knownTo(model, shownTo(model, request)), request.prompt.tools ?? 0)
-  const whole = placedSystem(taken, model.form?.systemFirst === true)
+  const whole = placedSystem(taken, takesFirstAlone(model))
   const fitting = fittingThinking(
     withMarksTaken(withToolsTaken(whole)),
     model.thinking,

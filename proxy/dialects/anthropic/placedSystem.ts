@@ -1,5 +1,11 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { AskModel } from '../shared/codec.ts'
 import { blocksOf } from './callBlocks.ts'
+
+/** Whether a model, or its provider, takes no instructions but those before the first turn. */
+export function takesFirstAlone({ form, leavesOut = [] }: Pick<AskModel, 'form' | 'leavesOut'>): boolean {
+  return form?.systemFirst === true || leavesOut.includes('laterInstructions')
+}
 
 /**
  * A checked Messages body with its instructions where providers of the format take them: those before the first turn as
