@@ -131,7 +131,8 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     prompt.messages++
   }
   const sampling = readSampling(body, prompt, limits)
-  Object.assign(native, readTools(body, joined, prompt, limits), sampling)
+  const tools = readTools(body, joined, prompt, limits)
+  Object.assign(native, tools.members, sampling)
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
     output_config: readOutputConfig(body, effort, prompt),
@@ -156,7 +157,7 @@ export function readMessagesRequest(body: JsonObject, limits: DialectLimits, ans
     prompt,
     preferences: readPreferences(body['provider']),
     ...readMessagesTagging(body, limits),
-    ...asidesOf(body, KNOWN, limits.droppedNamesMax),
+    ...asidesOf(body, KNOWN, limits.droppedNamesMax, tools.inPart),
     named: Object.keys(sampling),
     ...renamedTools(native['tools']),
   }

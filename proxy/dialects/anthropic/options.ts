@@ -8,7 +8,7 @@ import { checkStops, countOption } from '../openai/options.ts'
 import { countForcedCall } from '../shared/forcedCalls.ts'
 import { isEmptyList } from '../shared/soundSchema.ts'
 import { readText } from '../shared/text.ts'
-import { boundedTools, toolList } from '../shared/toolList.ts'
+import { boundedTools, toolList, toolsLeftOut } from '../shared/toolList.ts'
 import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
 import { uniqueTools } from './anthropicTools.ts'
 import { withCache } from './cacheControl.ts'
@@ -17,6 +17,14 @@ import { inputSchema } from './inputSchema.ts'
 const CHOICES: ReadonlySet<unknown> = new Set(['auto', 'any', 'tool', 'none'])
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(['adaptive', 'between_tools', 'disabled'])
 const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
+
+/** The tools of a request as its provider gets them. */
+export interface MessagesTools {
+  /** tools and tool_choice. */
+  readonly members: JsonObject
+  /** The members of the request of which a part is left out. */
+  readonly inPart: readonly string[]
+}
 
 /**
  * The tools and the choice among them. Tools that the provider runs, and built-in tools that add a prompt, are dropped: no
@@ -29,21 +37,25 @@ export function readTools(
   joined: readonly unknown[],
   size: PromptSize,
   limits: DialectLimits,
-): JsonObject {
-  const { tool_choice: choice } = body
-  const tools = toolList(body['tools'], '{name, input_schema}', limits)
-  const all = [...tools, ...boundedTools(joined, limits)].map(readTool).filter((tool) => tool !== null)
+): MessagesTools {
+  const listed = [...toolList(body['tools'], '{name, input_schema}', limits), ...boundedTools(joined, limits)]
+  const all = listed.map(readTool).filter((tool) => tool !== null)
+  const inPart = toolsLeftOut(listed.length, all.length)
   const clean = uniqueTools(all)
-  if (clean.length === 0) return {}
+  if (clean.length === 0) return { members: {}, inPart }
   size.textBytes += jsonBytes(clean)
   size.tools = clean.length
-  if (!isGiven(choice)) return { tools: clean }
+  return { members: { tools: clean, ...chosenAmong(clean, body['tool_choice'], size) }, inPart }
+}
+
+function chosenAmong(clean: readonly JsonObject[], choice: unknown, size: PromptSize): JsonObject {
+  if (!isGiven(choice)) return {}
   const read = readChoice(choice, size)
   countForcedCall(read, size)
   // The client may have chosen a tool of the provider's, which is left out.
   const isOffered = read['type'] !== 'tool' || clean.some(({ name }) => name === read['name'])
   const { name: _name, ...others } = read
-  return { tools: clean, tool_choice: isOffered ? read : { ...others, type: 'auto' } }
+  return { tool_choice: isOffered ? read : { ...others, type: 'auto' } }
 }
 
 function readTool(tool: unknown, i: number): JsonObject | null {

@@ -53,6 +53,13 @@ export function readAsides(body: JsonObject, size: PromptSize, limits: DialectLi
   return typeof effort === 'string' ? { effort } : NOTHING
 }
 
+/** The same with known members of which a part is left out. */
+export function withInPart(beside: Beside, inPart: readonly string[]): Beside {
+  if (inPart.length === 0) return beside
+  const { unknown = [], extra = [], thinking = [] } = beside.asides ?? {}
+  return { ...beside, asides: { unknown: [...unknown, ...inPart], extra, thinking } }
+}
+
 const NOTHING: Beside = {}
 
 function readUnusual(body: JsonObject, size: PromptSize, { droppedNamesMax }: DialectLimits): Beside {

@@ -10,7 +10,7 @@ import type { ChatRequest } from '../shared/chatRequest.ts'
 import { isOtherKind } from '../shared/clientTools.ts'
 import { countForcedCall } from '../shared/forcedCalls.ts'
 import { readPreferences } from '../shared/preferences.ts'
-import { readAsides } from './asides.ts'
+import { readAsides, withInPart } from './asides.ts'
 import { completeCalls, readTools } from './chatTools.ts'
 import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
@@ -58,7 +58,7 @@ export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRe
     forward,
     named,
     ...(tools.differing.length > 0 && { tools: tools.differing }),
-    ...beside,
+    ...withInPart(beside, tools.inPart),
     ...readTagging(body, limits),
   }
 }

@@ -9,7 +9,7 @@ import { type ClientTool, calledName, sentName } from '../shared/clientTools.ts'
 import { customArguments, customFunction } from '../shared/customTools.ts'
 import { NO_ARGUMENTS } from '../shared/message.ts'
 import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
-import { choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
+import { choosesHosted, NAMED, toolList, toolsLeftOut } from '../shared/toolList.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
 const NO_NAMES: ReadonlySet<string> = new Set()
@@ -30,6 +30,8 @@ export interface ChatTools {
   readonly names: ReadonlySet<string>
   /** Those that the client knows otherwise than the provider. */
   readonly differing: readonly ClientTool[]
+  /** The members of the request of which a part is left out. */
+  readonly inPart: readonly string[]
 }
 
 /**
@@ -40,7 +42,8 @@ export interface ChatTools {
 export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   const listed = toolList(body['tools'], '{type: "function", function}', limits)
   const tools = listed.map(readTool).filter((tool) => tool !== null)
-  if (tools.length === 0) return { forward: {}, count: 0, names: NO_NAMES, differing: [] }
+  const inPart = toolsLeftOut(listed.length, tools.length)
+  if (tools.length === 0) return { forward: {}, count: 0, names: NO_NAMES, differing: [], inPart }
   const names = new Set(tools.map(({ sent }) => String(sent['name'])))
   const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
   if (isGiven(body['tool_choice']) && !choosesHosted(body)) forward['tool_choice'] = readToolChoice(body['tool_choice'])
@@ -48,7 +51,7 @@ export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }
   const differing = tools.map(({ client }) => client).filter((client) => client !== undefined)
-  return { forward, count: tools.length, names, differing }
+  return { forward, count: tools.length, names, differing, inPart }
 }
 
 // Some clients send the tools of another format, such as Responses or Messages, to this one.

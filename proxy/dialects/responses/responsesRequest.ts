@@ -107,7 +107,7 @@ function readResponse(body: JsonObject, limits: DialectLimits): ChatRequest {
     ...(wantsThoughts(body['include']) && { returnsThoughts: true }),
     named: Object.keys(forward),
     ...readTagging(body, limits),
-    ...asidesOf(body, KNOWN, limits.droppedNamesMax),
+    ...asidesOf(body, KNOWN, limits.droppedNamesMax, tools.inPart),
     ...(reasoning.effort !== null && { effort: reasoning.effort }),
     echo: readEcho(echo, limits),
     ...(tools.differing.length > 0 && { tools: tools.differing }),

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
-import { boundedTools, choosesHosted, NAMED, toolList } from '../shared/toolList.ts'
+import { boundedTools, choosesHosted, NAMED, toolList, toolsLeftOut } from '../shared/toolList.ts'
 import { type FunctionTool, readTool } from './toolKinds.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
@@ -15,6 +15,8 @@ export interface Tools {
   readonly echo: JsonObject
   /** Those that the client knows otherwise than the provider. */
   readonly differing: readonly ClientTool[]
+  /** The members of the request of which a part is left out. */
+  readonly inPart: readonly string[]
 }
 
 /**
@@ -25,7 +27,8 @@ export interface Tools {
  */
 export function readTools(body: JsonObject, joined: readonly unknown[], limits: DialectLimits): Tools {
   const own = readAll(body['tools'], 'tools', limits)
-  const all = new Map([...own, ...readAll(joined, 'input.tools', limits)].map((tool) => [tool.client.sent, tool]))
+  const found = readAll(joined, 'input.tools', limits)
+  const all = new Map([...own.tools, ...found.tools].map((tool) => [tool.client.sent, tool]))
   const functions = [...all.values()]
   const choice = readChoice(choosesHosted(body) ? null : body['tool_choice'], functions)
   const parallel = isGiven(body['parallel_tool_calls']) ? readBoolean(body, 'parallel_tool_calls') : null
@@ -35,14 +38,33 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
     if (choice.forward !== null) forward['tool_choice'] = choice.forward
     if (parallel !== null) forward['parallel_tool_calls'] = parallel
   }
-  const echo = { tools: own.map((tool) => tool.echo), tool_choice: choice.echo, parallel_tool_calls: parallel ?? true }
-  return { forward, echo, differing: functions.map(({ client }) => client).filter(differs) }
+  const echo = {
+    tools: own.tools.map((tool) => tool.echo),
+    tool_choice: choice.echo,
+    parallel_tool_calls: parallel ?? true,
+  }
+  const differing = functions.map(({ client }) => client).filter(differs)
+  const kept = own.tools.length + found.tools.length
+  return { forward, echo, differing, inPart: toolsLeftOut(own.listed + found.listed, kept) }
 }
 
-function readAll(tools: unknown, param: string, limits: DialectLimits): readonly FunctionTool[] {
+interface ReadTools {
+  readonly tools: readonly FunctionTool[]
+  /** The tools that there were, also in namespaces. */
+  readonly listed: number
+}
+
+function readAll(tools: unknown, param: string, limits: DialectLimits): ReadTools {
   const listed = toolList(tools, '{type: "function", name, ...}', limits, param)
   const read = listed.flatMap((tool, i) => readTool(flat(tool), `${param}[${i}]`))
-  return boundedTools(read, limits, param)
+  return {
+    tools: boundedTools(read, limits, param),
+    listed: listed.reduce<number>((sum, tool) => sum + countIn(tool), 0),
+  }
+}
+
+function countIn(tool: unknown): number {
+  return isJsonObject(tool) && tool['type'] === 'namespace' && Array.isArray(tool['tools']) ? tool['tools'].length : 1
 }
 
 /** A tool or a choice in the form of a chat, which some clients use for both, in that of this format. */

@@ -83,9 +83,17 @@ export function unknownNames(body: JsonObject, known: ReadonlySet<string>, max: 
   return names
 }
 
-/** The names of a body's members that no provider gets, where an endpoint has no others. */
-export function asidesOf(body: JsonObject, known: ReadonlySet<string>, max: number): { asides?: Asides } {
-  const unknown = unknownNames(body, known, max)
+/**
+ * The names of a body's members that no provider gets, where an endpoint has no others.
+ * @param inPart known members of which a part is left out
+ */
+export function asidesOf(
+  body: JsonObject,
+  known: ReadonlySet<string>,
+  max: number,
+  inPart: readonly string[],
+): { asides?: Asides } {
+  const unknown = [...unknownNames(body, known, max), ...inPart]
   return unknown.length === 0 ? {} : { asides: { unknown, extra: [], thinking: [] } }
 }
 

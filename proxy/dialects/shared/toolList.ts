@@ -24,6 +24,11 @@ export function boundedTools<Tool>(
   return tools
 }
 
+/** The member that the client's answer names, where some of the listed tools are left out; none where all are kept. */
+export function toolsLeftOut(listed: number, kept: number): readonly string[] {
+  return kept < listed ? ['tools'] : []
+}
+
 /** The kinds of tools that a client runs itself, which are chosen by their name. */
 export const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
