@@ -20,6 +20,7 @@ const ROWS: readonly (readonly [path: string, tools: readonly object[], dropped:
   ['messages', [{ type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' }], 'tools'],
   ['messages', [{ type: 'memory_20250818', name: 'memory' }], 'tools'],
   ['messages', [own, { type: 'web_search_20250305', name: 'web_search' }], 'tools'],
+  ['responses', [fn, { type: 'shell' }, { type: 'apply_patch' }, { type: 'local_shell' }], null],
   ['responses', [both({ type: 'custom', name: 'g' })], null],
   ['responses', [both({ type: 'mcp' })], 'tools'],
   ['responses', [fn, { type: 'web_search' }], 'tools'],

@@ -39,7 +39,21 @@ const SEARCH = { type: 'tool_search', execution: 'client', description: 'Finds.'
 const LONG = `mcp__${'server_'.repeat(12)}__read`
 
 /** Tools of a request, the call that the model makes, and the item that the client gets. */
-const CALLS: readonly (readonly [title: string, tools: object[], call: object, item: object])[] = [
+type Call = readonly [title: string, tools: object[], call: object, item: object]
+
+const shellCall = (action: object) => ({
+  type: 'shell_call',
+  action: { commands: [], timeout_ms: null, max_output_length: null, ...action },
+  environment: { type: 'local' },
+})
+const patchCall = (title: string, args: string, operation: object): Call => [
+  title,
+  [{ type: 'apply_patch' }],
+  { name: 'apply_patch', arguments: args },
+  { type: 'apply_patch_call', operation },
+]
+
+const CALLS: readonly Call[] = [
   [
     'a custom tool',
     [PATCH],
@@ -76,6 +90,27 @@ const CALLS: readonly (readonly [title: string, tools: object[], call: object, i
     { name: 'local_shell', arguments: '{"command":["ls"]}' },
     { type: 'local_shell_call', action: { command: ['ls'], env: {}, type: 'exec' } },
   ],
+  [
+    'a shell',
+    [{ type: 'shell', environment: { type: 'local' } }],
+    { name: 'shell', arguments: '{"commands":["ls","pwd"],"timeout_ms":1000}' },
+    shellCall({ commands: ['ls', 'pwd'], timeout_ms: 1_000 }),
+  ],
+  [
+    'a shell without an environment, whose model writes one line',
+    [{ type: 'shell' }],
+    { name: 'shell', arguments: '{"commands":"ls","timeout_ms":"soon","max_output_length":9}' },
+    shellCall({ commands: ['ls'], max_output_length: 9 }),
+  ],
+  ['a shell whose model writes no JSON', [{ type: 'shell' }], { name: 'shell', arguments: 'ls' }, shellCall({})],
+  ...[
+    ['that creates a file', { type: 'create_file', path: 'a', diff: '+x' }],
+    ['that changes a file', { type: 'update_file', path: 'a', diff: '@@\n-x\n+y' }],
+    ['that deletes a file', { type: 'delete_file', path: 'a' }],
+  ].map(([title, operation]): Call => patchCall(`a patch ${title}`, JSON.stringify(operation), operation as object)),
+  patchCall('a patch of no operation', '{"path":"a"}', { type: 'update_file', path: 'a', diff: '' }),
+  patchCall('a patch in place of arguments', '*** Begin', { type: 'update_file', path: '', diff: '*** Begin' }),
+  patchCall('a patch without arguments', '', { type: 'update_file', path: '', diff: '' }),
   [
     'a plain function',
     [fn('f')],
@@ -170,6 +205,49 @@ describe('tools of a request', () => {
     assert.ok(!('tool_choice' in provider.last.body))
     const unknown = await post(stack.baseUrl, '/v1/responses', apiKey, { ...body, tool_choice: { type: 'mcp' } })
     assert.equal(unknown.status, 400)
+  })
+
+  for (const type of ['shell', 'apply_patch', 'local_shell']) {
+    test(`a choice of the tool ${type} names its function`, async () => {
+      const body = { model: MODEL, input: 'hi', tools: [fn('f'), { type }] }
+      const choices = [{ type }, { type: 'function', name: type }]
+      for (const choice of choices) {
+        const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { ...body, tool_choice: choice })
+        assert.equal(reply.status, 200, reply.text)
+        assert.deepEqual(provider.last.body['tool_choice'], { type: 'function', function: { name: type } })
+        assert.deepEqual(JSON.parse(reply.text).tool_choice, { type })
+      }
+      const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type }] }
+      await post(stack.baseUrl, '/v1/responses', apiKey, { ...body, tool_choice: allowed })
+      const { tools, tool_choice: choice } = provider.last.body as {
+        tools: { function: object }[]
+        tool_choice: unknown
+      }
+      assert.deepEqual([tools.map((tool) => Reflect.get(tool.function, 'name')), choice], [[type], 'required'])
+    })
+  }
+
+  for (const environment of [{ type: 'container_auto' }, { type: 'container_reference', container_id: 'c' }]) {
+    test(`a shell in a container (${environment.type}) is left out`, async () => {
+      const shell = { type: 'shell', environment }
+      const body = { model: MODEL, input: 'hi', tools: [fn('f'), shell], tool_choice: { type: 'shell' } }
+      const reply = await post(stack.baseUrl, '/v1/responses', apiKey, body)
+      assert.deepEqual([reply.status, reply.headers.get('x-dropped-parameters')], [200, 'tools'])
+      const sent = provider.last.body['tools'] as { function: { name: string } }[]
+      assert.deepEqual(
+        sent.map((tool) => tool.function.name),
+        ['f'],
+      )
+    })
+  }
+
+  test('the skills of a shell are shown to the model', async () => {
+    const skills = [{ name: 'pdf', description: 'Reads PDFs.', path: '/skills/pdf' }]
+    const tools = [{ type: 'shell', environment: { type: 'local', skills } }]
+    const reply = await post(stack.baseUrl, '/v1/responses', apiKey, { model: MODEL, input: 'hi', tools })
+    const [{ function: sent }] = provider.last.body['tools'] as [{ function: { description: string } }]
+    assert.match(sent.description, /pdf: Reads PDFs\. \(\/skills\/pdf\)/)
+    assert.deepEqual(JSON.parse(reply.text).tools, tools)
   })
 
   test('a request may have 512 tools', async () => {

@@ -1,15 +1,18 @@
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ClientTool, ClientToolKind } from '../shared/clientTools.ts'
 import { customInput } from '../shared/customTools.ts'
+import { patchOperation, saysFile, shellAction } from './builtInCalls.ts'
 import type { ItemIds, ItemStatus, OutputItem } from './responseItems.ts'
 
 interface Form {
   readonly type: string
-  readonly prefix: 'fc' | 'ctc' | 'tsc' | 'lsh'
+  readonly prefix: 'fc' | 'ctc' | 'tsc' | 'lsh' | 'sh' | 'apc'
   /** The event that carries pieces of the call's content, without `.delta`; null for none. */
   readonly event: string | null
   /** The member with the content, and what it is for a model's arguments. */
   readonly content: (text: string) => JsonObject
+  /** The format has no status for such a call that was cut off. */
+  readonly neverIncomplete?: true
 }
 
 const FORMS: Readonly<Record<ClientToolKind, Form>> = {
@@ -37,6 +40,19 @@ const FORMS: Readonly<Record<ClientToolKind, Form>> = {
     event: null,
     content: (text) => ({ action: { command: [], env: {}, ...parseJsonObject(text), type: 'exec' } }),
   },
+  shell: {
+    type: 'shell_call',
+    prefix: 'sh',
+    event: null,
+    content: (text) => ({ action: shellAction(text), environment: { type: 'local' } }),
+  },
+  apply_patch: {
+    type: 'apply_patch_call',
+    prefix: 'apc',
+    event: null,
+    content: (text) => ({ operation: patchOperation(text) }),
+    neverIncomplete: true,
+  },
 }
 
 /** A call that the model wants the client to make, as an item of the kind that the client has sent the tool as. */
@@ -58,6 +74,11 @@ export class CallItem implements OutputItem {
     this.tool = tool
   }
 
+  /** Whether enough is known for the event that begins it: some clients read the operation on a file from that. */
+  get isBegun(): boolean {
+    return this.tool.kind !== 'apply_patch' || saysFile(this.arguments)
+  }
+
   /** Whether pieces of the arguments are the pieces that the client gets; else it gets the whole at the end. */
   get passesPieces(): boolean {
     return this.tool.kind === 'function'
@@ -76,13 +97,13 @@ export class CallItem implements OutputItem {
   }
 
   json(status: ItemStatus): string {
-    const { type, content } = this.form
+    const { type, content, neverIncomplete } = this.form
     const { name, namespace, kind } = this.tool
     const named = kind === 'function' || kind === 'custom' ? { name } : {}
     return JSON.stringify({
       type,
       id: this.id,
-      status,
+      status: status === 'incomplete' && neverIncomplete ? 'in_progress' : status,
       call_id: this.callId,
       ...named,
       ...(namespace !== undefined && { namespace }),

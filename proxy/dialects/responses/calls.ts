@@ -10,20 +10,16 @@ export interface CallSaid {
   readonly arguments: string
 }
 
-/** The names under which providers get the calls of clients' built-in tools. */
-export const LOCAL_SHELL = 'local_shell'
-export const TOOL_SEARCH = 'tool_search'
-
 const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> = {
   function_call: (item) => named(item, textOf(item['arguments'] ?? '{}')),
   custom_tool_call: (item) => named(item, customArguments(textOf(item['input']))),
-  local_shell_call: (item) => ({ name: LOCAL_SHELL, arguments: textOf(item['action']) }),
+  local_shell_call: (item) => ({ name: 'local_shell', arguments: textOf(item['action']) }),
   shell_call: (item) => ({ name: 'shell', arguments: textOf(item['action']) }),
   apply_patch_call: (item) => ({ name: 'apply_patch', arguments: textOf(item['operation']) }),
   // A search that the provider ran has no call for the client to answer.
   tool_search_call: (item) =>
     typeof callIdText(item['call_id']) === 'string'
-      ? { name: TOOL_SEARCH, arguments: textOf(item['arguments']) }
+      ? { name: 'tool_search', arguments: textOf(item['arguments']) }
       : null,
 }
 

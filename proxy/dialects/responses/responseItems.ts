@@ -79,7 +79,7 @@ export class ItemIds {
   }
 
   /** @param index the item's place in the output */
-  of(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'tsc' | 'lsh' | 'cmp' | 'call', index: number): string {
+  of(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'tsc' | 'lsh' | 'sh' | 'apc' | 'cmp' | 'call', index: number): string {
     return `${prefix}_${this.suffix}_${index}`
   }
 }

@@ -11,6 +11,7 @@ import type { ItemWriter } from '../shared/serialWriter.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem } from './callItem.ts'
 import { responseErrorEvent } from './errorEvent.ts'
+import { itemPlace, partPlace, ResponseEvents, summaryPlace } from './responseEvents.ts'
 import {
   ItemIds,
   type ItemStatus,
@@ -22,7 +23,7 @@ import {
   ReasoningItem,
   summaryJson,
 } from './responseItems.ts'
-import { BEGUN, incompleteReason, type ResponseHead, type ResponseProgress, responseJson } from './responseObject.ts'
+import { BEGUN, incompleteReason, type ResponseHead } from './responseObject.ts'
 
 /**
  * Writes a message as the events of a response, numbered without a gap. Text, thoughts and calls become output items, each
@@ -31,21 +32,19 @@ import { BEGUN, incompleteReason, type ResponseHead, type ResponseProgress, resp
 export class ResponseWriter implements ItemWriter {
   out: OutBuffer = NOWHERE
 
-  private readonly head: ResponseHead
+  private readonly events: ResponseEvents
   private readonly ids: ItemIds
   private readonly tools: readonly ClientTool[] | undefined
   private readonly thoughts: PackBound | null
   /** Absent for a client that sends no thinking back. */
   readonly thoughtEnds?: (thought: Thought) => void
-  private sequence = 0
-  private pending = ''
   private finish: FinishReason = 'stop'
-  /** Every item so far as JSON text, in the form that was sent last. */
-  private readonly output: string[] = []
   private reasoningItem: ReasoningItem | null = null
   private message: MessageItem | null = null
   private part: Part | null = null
   private openCall: CallItem | null = null
+  /** Whether the client has the beginning of the open call. */
+  private isCallShown = false
   /** Citations that came while no text was open. */
   private cited: Citation[] = []
 
@@ -54,7 +53,7 @@ export class ResponseWriter implements ItemWriter {
    * @param thoughts the bound of what the client gets to send thinking back; null for a client that does not
    */
   constructor(head: ResponseHead, tools?: readonly ClientTool[], thoughts: PackBound | null = null) {
-    this.head = head
+    this.events = new ResponseEvents(head)
     this.tools = tools
     this.thoughts = thoughts
     if (thoughts !== null) this.thoughtEnds = (thought) => this.endThought(packThought(thought, thoughts))
@@ -78,9 +77,12 @@ export class ResponseWriter implements ItemWriter {
   reasoning(piece: string): void {
     const thought = this.openThought()
     if (thought.text === '')
-      this.emit('response.reasoning_summary_part.added', `${summary(thought)},"part":${summaryJson('')}`)
+      this.events.emit('response.reasoning_summary_part.added', `${summaryPlace(thought)},"part":${summaryJson('')}`)
     thought.text += piece
-    this.emit('response.reasoning_summary_text.delta', `${summary(thought)},"delta":${JSON.stringify(piece)}`)
+    this.events.emit(
+      'response.reasoning_summary_text.delta',
+      `${summaryPlace(thought)},"delta":${JSON.stringify(piece)}`,
+    )
     this.flush()
   }
 
@@ -93,14 +95,17 @@ export class ResponseWriter implements ItemWriter {
   call(id: string, name: string): void {
     this.begin()
     this.closeOpen('completed')
-    this.openCall = new CallItem(this.ids, this.output.length, id, clientTool(this.tools, name))
-    this.emitAdded(this.openCall)
+    this.openCall = new CallItem(this.ids, this.events.output.length, id, clientTool(this.tools, name))
+    this.isCallShown = false
+    if (this.openCall.isBegun) this.showCall()
     this.flush()
   }
 
   callArguments(piece: string): void {
-    if (this.openCall === null) return
-    this.writeArguments(this.openCall, piece)
+    const { openCall: call } = this
+    if (call === null) return
+    this.writeArguments(call, piece)
+    if (call.isBegun) this.showCall()
     this.flush()
   }
 
@@ -108,9 +113,9 @@ export class ResponseWriter implements ItemWriter {
   whole(make: (ids: ItemIds, index: number) => OutputItem): void {
     this.begin()
     this.closeOpen('completed')
-    const item = make(this.ids, this.output.length)
-    this.emitAdded(item)
-    this.emitDone(item, 'completed')
+    const item = make(this.ids, this.events.output.length)
+    this.events.added(item)
+    this.events.done(item, 'completed')
     this.flush()
   }
 
@@ -126,28 +131,33 @@ export class ResponseWriter implements ItemWriter {
       const reason = incompleteReason(this.finish)
       this.closeOpen(reason === null ? 'completed' : 'incomplete')
       const status = reason === null ? 'completed' : 'incomplete'
-      this.emitResponse(`response.${status}`, { ...BEGUN, status, output: this.output, usage, reason, receipt })
+      this.events.response(`response.${status}`, {
+        ...BEGUN,
+        status,
+        output: this.events.output,
+        usage,
+        reason,
+        receipt,
+      })
     } else {
       this.abandon()
-      this.pending += responseErrorEvent(fault, this.sequence++)
-      this.emitResponse('response.failed', {
+      this.events.append((sequence) => responseErrorEvent(fault, sequence))
+      this.events.response('response.failed', {
         ...BEGUN,
         status: 'failed',
-        output: this.output,
+        output: this.events.output,
         usage,
         error: fault,
         receipt,
       })
     }
-    const last = this.pending + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
-    this.pending = ''
-    return last
+    return this.events.take() + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
   private begin(): void {
-    if (this.sequence > 0) return
-    this.emitResponse('response.created', BEGUN)
-    this.emitResponse('response.in_progress', BEGUN)
+    if (this.events.begun) return
+    this.events.response('response.created', BEGUN)
+    this.events.response('response.in_progress', BEGUN)
   }
 
   private say(type: PartType, event: string, piece: string, more: string): void {
@@ -156,7 +166,7 @@ export class ResponseWriter implements ItemWriter {
     this.closeCall('completed')
     const { message, part } = this.partOf(type)
     part.text += piece
-    this.emit(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
+    this.events.emit(event, `${partPlace(message)},"delta":${JSON.stringify(piece)}${more}`)
     if (type === 'output_text') this.annotate()
     this.flush()
   }
@@ -165,16 +175,16 @@ export class ResponseWriter implements ItemWriter {
   private partOf(type: PartType): { message: MessageItem; part: Part } {
     let { message, part } = this
     if (message === null) {
-      message = new MessageItem(this.ids, this.output.length)
+      message = new MessageItem(this.ids, this.events.output.length)
       this.message = message
-      this.emitAdded(message)
+      this.events.added(message)
     }
     if (part === null || part.type !== type) {
       this.closePart()
       part = { type, text: '', annotations: [] }
       this.part = part
       message.parts.push(part)
-      this.emit('response.content_part.added', `${place(message)},"part":${partJson(part)}`)
+      this.events.emit('response.content_part.added', `${partPlace(message)},"part":${partJson(part)}`)
     }
     return { message, part }
   }
@@ -186,7 +196,7 @@ export class ResponseWriter implements ItemWriter {
     for (const citation of cited) {
       const at = part.annotations.push(citation) - 1
       const annotation = `"annotation_index":${at},"annotation":${JSON.stringify(citation)}`
-      this.emit('response.output_text.annotation.added', `${place(message)},${annotation}`)
+      this.events.emit('response.output_text.annotation.added', `${partPlace(message)},${annotation}`)
     }
     this.cited = []
   }
@@ -195,15 +205,15 @@ export class ResponseWriter implements ItemWriter {
     const { message, part } = this
     if (message === null || part === null) return
     const text = JSON.stringify(part.text)
-    if (part.type === 'refusal') this.emit('response.refusal.done', `${place(message)},"refusal":${text}`)
-    else this.emit('response.output_text.done', `${place(message)},"text":${text},"logprobs":[]`)
-    this.emit('response.content_part.done', `${place(message)},"part":${partJson(part)}`)
+    if (part.type === 'refusal') this.events.emit('response.refusal.done', `${partPlace(message)},"refusal":${text}`)
+    else this.events.emit('response.output_text.done', `${partPlace(message)},"text":${text},"logprobs":[]`)
+    this.events.emit('response.content_part.done', `${partPlace(message)},"part":${partJson(part)}`)
     this.part = null
   }
 
   private closeMessage(status: ItemStatus): void {
     this.closePart()
-    if (this.message !== null) this.emitDone(this.message, status)
+    if (this.message !== null) this.events.done(this.message, status)
     this.message = null
   }
 
@@ -211,8 +221,8 @@ export class ResponseWriter implements ItemWriter {
     this.begin()
     this.closeMessage('completed')
     this.closeCall('completed')
-    const thought = this.reasoningItem ?? new ReasoningItem(this.ids, this.output.length)
-    if (this.reasoningItem === null) this.emitAdded(thought)
+    const thought = this.reasoningItem ?? new ReasoningItem(this.ids, this.events.output.length)
+    if (this.reasoningItem === null) this.events.added(thought)
     this.reasoningItem = thought
     return thought
   }
@@ -222,10 +232,16 @@ export class ResponseWriter implements ItemWriter {
     if (thought === null) return
     if (thought.packed === '' && thoughts !== null) thought.packed = packReasoning(thought.text, thoughts)
     if (thought.text !== '') {
-      this.emit('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
-      this.emit('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
+      this.events.emit(
+        'response.reasoning_summary_text.done',
+        `${summaryPlace(thought)},"text":${JSON.stringify(thought.text)}`,
+      )
+      this.events.emit(
+        'response.reasoning_summary_part.done',
+        `${summaryPlace(thought)},"part":${summaryJson(thought.text)}`,
+      )
     }
-    this.emitDone(thought, status)
+    this.events.done(thought, status)
     this.reasoningItem = null
   }
 
@@ -234,20 +250,26 @@ export class ResponseWriter implements ItemWriter {
     if (call.passesPieces) this.emitPiece(call, piece)
   }
 
+  private showCall(): void {
+    if (this.openCall !== null && !this.isCallShown) this.events.added(this.openCall)
+    this.isCallShown = true
+  }
+
   private emitPiece(call: CallItem, piece: string): void {
-    this.emit(`${call.event}.delta`, `${item(call)},"delta":${JSON.stringify(piece)}`)
+    this.events.emit(`${call.event}.delta`, `${itemPlace(call)},"delta":${JSON.stringify(piece)}`)
   }
 
   private closeCall(status: ItemStatus): void {
     const { openCall: call } = this
     if (call === null) return
+    this.showCall()
     if (call.arguments === '') this.writeArguments(call, NO_ARGUMENTS)
     if (call.event !== null) {
       const { members, piece } = call.content
       if (!call.passesPieces) this.emitPiece(call, piece)
-      this.emit(`${call.event}.done`, `${item(call)},${members}`)
+      this.events.emit(`${call.event}.done`, `${itemPlace(call)},${members}`)
     }
-    this.emitDone(call, this.isCut(call) ? 'incomplete' : status)
+    this.events.done(call, this.isCut(call) ? 'incomplete' : status)
     this.openCall = null
   }
 
@@ -265,45 +287,13 @@ export class ResponseWriter implements ItemWriter {
 
   /** An open item stays open for the client, which gets an error; the response has its output so far. */
   private abandon(): void {
+    this.showCall()
     for (const open of [this.reasoningItem, this.message, this.openCall]) {
-      if (open !== null) this.output[open.index] = open.json('incomplete')
+      if (open !== null) this.events.output[open.index] = open.json('incomplete')
     }
   }
 
-  private emitAdded(added: OutputItem): void {
-    const json = added.json('in_progress')
-    this.output.push(json)
-    this.emit('response.output_item.added', `"output_index":${added.index},"item":${json}`)
-  }
-
-  private emitDone(closed: OutputItem, status: ItemStatus): void {
-    const json = closed.json(status)
-    this.output[closed.index] = json
-    this.emit('response.output_item.done', `"output_index":${closed.index},"item":${json}`)
-  }
-
-  private emitResponse(event: string, progress: ResponseProgress): void {
-    this.emit(event, `"response":${responseJson(this.head, progress)}`)
-  }
-
-  private emit(type: string, members: string): void {
-    this.pending += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.sequence++},${members}}\n\n`
-  }
-
   private flush(): void {
-    this.out.appendText(this.pending)
-    this.pending = ''
+    this.events.flush(this.out)
   }
-}
-
-function item({ id, index }: OutputItem): string {
-  return `"item_id":"${id}","output_index":${index}`
-}
-
-function place(message: MessageItem): string {
-  return `${item(message)},"content_index":${message.parts.length - 1}`
-}
-
-function summary(thought: ReasoningItem): string {
-  return `${item(thought)},"summary_index":0`
 }

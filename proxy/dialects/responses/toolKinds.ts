@@ -1,10 +1,10 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
-import { type ClientTool, type ClientToolKind, sentName } from '../shared/clientTools.ts'
-import { customFunction, TEXT_INPUT } from '../shared/customTools.ts'
+import { type ClientTool, sentName } from '../shared/clientTools.ts'
+import { customFunction } from '../shared/customTools.ts'
 import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
-import { LOCAL_SHELL, TOOL_SEARCH } from './calls.ts'
+import { type BuiltIn, builtInOf } from './builtInTools.ts'
 
 /** A tool that the client runs, as the function that the provider gets and as the client knows it. */
 export interface FunctionTool {
@@ -13,16 +13,6 @@ export interface FunctionTool {
   readonly client: ClientTool
   /** As the response repeats it. */
   readonly echo: JsonObject
-}
-
-const COMMAND: JsonObject = {
-  type: 'object',
-  properties: {
-    command: { type: 'array', items: { type: 'string' }, description: 'The command and its arguments.' },
-    working_directory: { type: 'string' },
-    timeout_ms: { type: 'number' },
-  },
-  required: ['command'],
 }
 
 /**
@@ -34,16 +24,13 @@ export function readTool(tool: unknown, field: string): FunctionTool[] {
   switch (tool['type']) {
     case 'namespace':
       return readNamespace(tool, field)
-    case 'tool_search':
-      if (tool['execution'] !== 'client') return []
-      return [builtIn(tool, TOOL_SEARCH, isJsonObject(tool['parameters']) ? tool['parameters'] : TEXT_INPUT)]
-    case 'local_shell':
-      return [builtIn({ description: 'Runs a command on the user’s machine.', ...tool }, LOCAL_SHELL, COMMAND)]
     case 'function':
     case 'custom':
       return [readNamed(tool, field, '')]
-    default:
-      return []
+    default: {
+      const known = builtInOf(tool)
+      return known === null ? [] : [builtIn(known)]
+    }
   }
 }
 
@@ -57,13 +44,11 @@ function readNamespace(tool: JsonObject, field: string): FunctionTool[] {
   })
 }
 
-function builtIn(tool: JsonObject, kind: ClientToolKind, parameters: JsonObject): FunctionTool {
-  const { type, execution, description } = tool
-  const described = typeof description === 'string' ? { description } : {}
+function builtIn({ kind, description, parameters, echo }: BuiltIn): FunctionTool {
   return {
-    sent: { name: kind, ...described, parameters },
+    sent: { name: kind, ...(description !== undefined && { description }), parameters },
     client: { sent: kind, name: kind, kind },
-    echo: { type, ...(execution !== undefined && { execution, parameters, ...described }) },
+    echo: { type: kind, ...echo },
   }
 }
 

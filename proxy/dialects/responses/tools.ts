@@ -30,7 +30,7 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
   const found = readAll(joined, 'input.tools', limits)
   const all = new Map([...own.tools, ...found.tools].map((tool) => [tool.client.sent, tool]))
   const functions = [...all.values()]
-  const choice = readChoice(choosesHosted(body) ? null : body['tool_choice'], functions)
+  const choice = readChoice(body, functions)
   const parallel = isGiven(body['parallel_tool_calls']) ? readBoolean(body, 'parallel_tool_calls') : null
   const forward: JsonObject = {}
   if (choice.functions.length > 0) {
@@ -80,16 +80,18 @@ interface Choice {
   readonly functions: readonly FunctionTool[]
 }
 
-function readChoice(given: unknown, functions: readonly FunctionTool[]): Choice {
-  const choice = flat(given)
-  if (!isGiven(choice)) return { forward: null, echo: 'auto', functions }
+function readChoice(body: JsonObject, functions: readonly FunctionTool[]): Choice {
+  const choice = flat(body['tool_choice'])
+  const builtIn = builtInTool(choice, functions)
+  if (builtIn !== undefined) return { forward: choiceOf(builtIn), echo: echoOf(builtIn), functions }
+  if (!isGiven(choice) || choosesHosted(body)) return { forward: null, echo: 'auto', functions }
   if (MODES.has(choice)) {
     if (choice === 'required') checkSome(functions)
     return { forward: choice, echo: choice, functions }
   }
   if (isJsonObject(choice) && NAMED.has(choice['type'])) {
-    const { sent, name, kind } = findTool(choice, 'tool_choice.name', functions)
-    return { forward: { type: 'function', function: { name: sent } }, echo: { type: kind, name }, functions }
+    const tool = findTool(choice, 'tool_choice.name', functions)
+    return { forward: choiceOf(tool), echo: echoOf(tool), functions }
   }
   if (isJsonObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, functions)
   const message = 'tool_choice must be none, auto, required, or an object of type function, custom or allowed_tools.'
@@ -102,14 +104,31 @@ function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Ch
   const mode = choice['mode'] ?? 'auto'
   if (!MODES.has(mode)) throw invalidRequest('tool_choice.mode must be none, auto or required.', 'tool_choice.mode')
   if (!Array.isArray(tools)) throw invalidRequest('tool_choice.tools must be an array.', 'tool_choice.tools')
-  const named = tools
-    .map((tool: unknown, i) => ({ tool, field: `tool_choice.tools[${i}]` }))
-    .filter(({ tool }) => isJsonObject(tool) && NAMED.has(tool['type']))
-    .map(({ tool, field }) => findTool(tool as JsonObject, `${field}.name`, functions))
+  const named = tools.flatMap((tool: unknown, i) => {
+    const builtIn = builtInTool(tool, functions)
+    if (builtIn !== undefined) return [builtIn]
+    const isNamed = isJsonObject(tool) && NAMED.has(tool['type'])
+    return isNamed ? [findTool(tool, `tool_choice.tools[${i}].name`, functions)] : []
+  })
   const allowed = functions.filter(({ client }) => named.includes(client))
   if (mode === 'required') checkSome(allowed)
-  const echo = { type: 'allowed_tools', mode, tools: named.map(({ kind, name }) => ({ type: kind, name })) }
+  const echo = { type: 'allowed_tools', mode, tools: named.map(echoOf) }
   return { forward: mode, echo, functions: allowed }
+}
+
+function choiceOf({ sent }: ClientTool): JsonObject {
+  return { type: 'function', function: { name: sent } }
+}
+
+/** A choice as the response repeats it. */
+function echoOf({ kind, name }: ClientTool): JsonObject {
+  return NAMED.has(kind) ? { type: kind, name } : { type: kind }
+}
+
+/** The tool that a choice means by its kind alone; undefined for none. */
+function builtInTool(choice: unknown, functions: readonly FunctionTool[]): ClientTool | undefined {
+  if (!isJsonObject(choice) || NAMED.has(choice['type'])) return undefined
+  return functions.find(({ client }) => client.kind === choice['type'])?.client
 }
 
 function findTool(choice: JsonObject, field: string, functions: readonly FunctionTool[]): ClientTool {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 
+/** The tools without a name that a client runs itself. */
+export type BuiltInKind = 'tool_search' | 'local_shell' | 'shell' | 'apply_patch'
+
 /** The kind of a tool for the client: a function, or one of the kinds that providers get as functions. */
-export type ClientToolKind = 'function' | 'custom' | 'tool_search' | 'local_shell'
+export type ClientToolKind = 'function' | 'custom' | BuiltInKind
 
 /** A tool that its client knows by another name, or as another kind, than the provider. */
 export interface ClientTool {
