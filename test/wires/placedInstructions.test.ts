@@ -122,7 +122,9 @@ before(async () => {
     return isMisplaced ? refusal('messages: a system message is out of place', path) : { text: 'ok' }
   })
   const own = { dialect: 'anthropic', base_url: provider.url }
+  // Every request has to be refused: what an earlier one has found out is forgotten.
   stack = await startStack({
+    limits: { refusedPartKeptMs: 1 },
     catalog: {
       providers: [
         { id: 'many', ...own },

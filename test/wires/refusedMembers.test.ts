@@ -241,7 +241,11 @@ before(async () => {
     const isRefused = row !== undefined && JSON.stringify(body).includes(row.refused)
     return isRefused ? refusal(row?.sentence ?? '', path) : { text: 'ok' }
   })
-  stack = await startStack({ catalog: turnCatalog(provider.url, { thinking: 'effort' }) })
+  // Every request has to be refused: what an earlier one has found out is forgotten.
+  stack = await startStack({
+    catalog: turnCatalog(provider.url, { thinking: 'effort' }),
+    limits: { refusedPartKeptMs: 1 },
+  })
   apiKey = (await stack.createAccount()).apiKey
 })
 

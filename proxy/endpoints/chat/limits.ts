@@ -11,6 +11,8 @@ export const CHAT_LIMITS = {
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
   streamBytesPerTokenMax: 4_096,
+  /** How long a model is asked without a part that its providers have refused, in milliseconds. */
+  refusedPartKeptMs: 600_000,
   /** The buffered part of a stream before its first content, in bytes. */
   preambleBytesMax: 65_536,
 } as const

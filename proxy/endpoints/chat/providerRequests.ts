@@ -23,6 +23,7 @@ import type { GrantedOrder } from './chatBill.ts'
 import { droppedHeader } from './droppedHeader.ts'
 import { nextCandidate, reasonOf, sooner } from './fallback.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
+import { noteRefused, refusedBefore } from './refusedBefore.ts'
 import { formKey, WHOLE } from './source.ts'
 
 /** The run of a request whose model may change before it is served. */
@@ -52,13 +53,16 @@ export class ProviderRequests implements GrantedOrder {
   /** The shortest wait of the models that could not serve the request; undefined where none states one. */
   private waitSeconds: number | undefined
   /** The parts of the request that a provider has refused, which are left out since. */
-  private leavesOut: readonly RequestPart[] = WHOLE
+  private leavesOut: readonly RequestPart[]
   /** The answer has a header with the model that serves. */
   private readonly isFlexible: boolean
 
   constructor(run: ServingRun, order: ChatOrder) {
     this.run = run
     this.order = order
+    const { admitted, source } = order
+    // Others are written for the whole request.
+    this.leavesOut = source.writesLate ? refusedBefore(admitted.model, run.exchange.startedAtMs) : WHOLE
     this.candidates = order.admitted.fallback?.candidates ?? NONE
     this.waitSeconds = order.admitted.fallback?.waitSeconds
     this.isFlexible = order.admitted.fallback !== undefined
@@ -115,7 +119,9 @@ export class ProviderRequests implements GrantedOrder {
    */
   fallBack(error: GatewayError): boolean | Promise<void> {
     if (error.cause instanceof RefusedPart && !this.leavesOut.includes(error.cause.part)) {
-      this.leavesOut = [...this.leavesOut, error.cause.part]
+      const { part } = error.cause
+      noteRefused(this.order.admitted.model, part, this.run.exchange.startedAtMs, this.run.services.limits)
+      this.leavesOut = [...this.leavesOut, part]
       this.builder = undefined
       return this.order.source.prepare(this.order.admitted, this.leavesOut) ?? true
     }

@@ -26,6 +26,8 @@ export interface RoutedModel {
 
 /** The parts of a chat request for providers and for the tokenizer. */
 export interface ChatSource {
+  /** Whether the request is written when a provider is asked, and not before. */
+  readonly writesLate: boolean
   /**
    * Has the request written for all providers of a model.
    * @param leavesOut the parts that one of them has refused
@@ -40,6 +42,7 @@ export interface ChatSource {
 
 /** A request that was read on the event loop. */
 export class SmallSource implements ChatSource {
+  readonly writesLate = true
   private readonly request: ChatRequest
   /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
   private cut: CutRequest | null
@@ -71,6 +74,7 @@ export class SmallSource implements ChatSource {
 
 /** A request that another thread has read, and writes for the providers that are asked. */
 export class LargeSource implements ChatSource {
+  readonly writesLate = false
   private readonly body: LargeBody
   private readonly surface: SurfaceName
   /** By printKey. */
