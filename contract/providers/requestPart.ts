@@ -1,5 +1,12 @@
 /** A part of a history, or the answer that it begins, without which a provider may take a request. */
-type ConversationPart = 'thoughts' | 'images' | 'documents' | 'prefill' | 'laterInstructions' | 'cacheMarks'
+type ConversationPart =
+  | 'thoughts'
+  | 'images'
+  | 'documents'
+  | 'prefill'
+  | 'laterInstructions'
+  | 'cacheMarks'
+  | 'citations'
 
 /**
  * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, and to think with an effort
@@ -66,12 +73,13 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
   ],
   // Claude since Opus 5.5; Anthropic while a model thinks; thinking models of DeepSeek, Qwen and Moonshot; Bedrock.
   forcedCalls: [
-    /\btool_choice\b[^.]{0,80} (?:not (?:support(?:ed)?|allowed|available)|unsupported|incompatible)\b/i,
+    /\btool_choice\b[^.]{0,80} (?:not (?:support(?:ed)?|allowed)|unsupported|incompatible)\b/i,
     /(?:not|n't) support[^,]{0,40}\btool_?choice\b/i,
     /thinking may not be enabled when tool_choice forces/i,
   ],
   shownThoughts: [
-    /\bthinking\b\S{0,20}\bdisplay\b.{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
+    /\bthinking\b.{0,20}\bdisplay\b.{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
+    /(?:unknown|unrecognized|unexpected) (?:field|parameter|key)\W{0,3}(?:thinking\.)?display\b/i,
   ],
   thinkingOff: [
     /\bthinking\.type\.disabled\b[^.]{0,10} (?:is )?(?:not supported|unsupported)/i,
@@ -79,6 +87,8 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
   ],
   topEffort: [
     /\beffort\b[^,]{0,30} (?:not|n't) support \W?(?:xhigh|max)\b/i,
+    /(?:not|n't) support (?:the )?effort (?:level )?\W?(?:xhigh|max)\b/i,
+    /\b(?:effort|level)\W{1,3}(?:xhigh|max)\W{1,2} ?(?:is )?not supported\b/i,
     /\boutput_config\b\S{0,10}\beffort\b.{0,10}\binput should be\b(?!.{0,80}\bxhigh\b)/i,
   ],
   // Claude before Opus 4.8 and at clouds, and servers that read the format by a schema of their own.
@@ -87,7 +97,12 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\bunexpected role \W{0,2}system\b/i,
     /\brole\b[^.]{0,10} unknown variant \W?system\b/i,
     /\binput should be \W?user\W? or \W?assistant\b/i,
+    // MiniMax and others.
+    /\b(?:invalid|unsupported|unknown) (?:message )?role\b\W{0,4}system\b/i,
+    /\brole\b[^.]{0,30} (?:must|should) be (?:one of )?\W{0,2}user\W{1,3}(?:or |and |, )?\W?assistant\b/i,
   ],
+  // With a schema for the answer, or with some of the documents alone.
+  citations: [/\bcitations\b[^.]{0,40} (?:cannot|can not|must) be (?:enabled|disabled)/i],
   cacheMarks: [
     /\bcache_control\b(?!\.).{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported|unknown|unrecognized)/i,
     /extra inputs are not permitted, field: .{0,120}\bcache_control\b/i,

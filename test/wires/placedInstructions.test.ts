@@ -181,6 +181,8 @@ const SENTENCES = [
   'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
   'messages[1].role: unknown variant `system`, expected `user` or `assistant`',
   "messages.1.role: Input should be 'user' or 'assistant'",
+  'invalid params, chat content has invalid message role: system (2013)',
+  'messages[1].role must be one of user, assistant',
 ]
 
 describe('a model that takes no later instructions is asked once more, and the user says them', () => {

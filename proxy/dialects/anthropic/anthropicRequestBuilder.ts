@@ -52,7 +52,8 @@ export function printAnthropic(
     turns.at(-1)?.role !== 'assistant' &&
     !forcesTool(forward['tool_choice']) &&
     !(model.thinking === 'budget' && lacksThought(turns))
-  const options: JsonObject = mayThink || asked === 'none' ? thinkingOptions(asked, model.leavesOut) : {}
+  const isOff = asked === 'none' && model.leavesOut?.includes('thinkingOff') !== true
+  const options: JsonObject = mayThink || isOff ? thinkingOptions(asked, model.thinking, model.leavesOut) : {}
   for (const name of SAMPLING) options[name] = forward[name]
   const rest = exactJson(withMarksTaken(prompt)).slice(1)
   return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }

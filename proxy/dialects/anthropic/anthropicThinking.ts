@@ -29,26 +29,30 @@ const TOP_EFFORTS: ReadonlySet<unknown> = new Set(['xhigh', 'max'])
 const SHOWN = { display: 'summarized' } as const
 
 /** The options of a chat by which `thinkingMembers` has a model think, without those that its provider has refused. */
-export function thinkingOptions(effort: unknown, leavesOut: readonly RequestPart[] = []): JsonObject {
+export function thinkingOptions(effort: unknown, kind: Thinking, leavesOut: readonly RequestPart[] = []): JsonObject {
   return {
-    effort: takenEffort(effort, leavesOut),
+    effort: takenEffort(effort, kind, leavesOut),
     ...(!leavesOut.includes('shownThoughts') && SHOWN),
   }
 }
 
-function takenEffort(effort: unknown, leavesOut: readonly RequestPart[]): unknown {
-  if (effort === 'none' && leavesOut.includes('thinkingOff')) return 'low'
+function takenEffort(effort: unknown, kind: Thinking, leavesOut: readonly RequestPart[]): unknown {
+  if (effort === 'none' && kind === 'effort' && leavesOut.includes('thinkingOff')) return 'low'
   return TOP_EFFORTS.has(effort) && leavesOut.includes('topEffort') ? 'high' : effort
 }
 
 /** A body whose thinking is in the form that its model takes, without what its provider has refused of it. */
-export function withoutRefusedThinking(native: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
+export function withoutRefusedThinking(
+  native: JsonObject,
+  kind: Thinking,
+  leavesOut: readonly RequestPart[] = [],
+): JsonObject {
   if (leavesOut.length === 0) return native
   const { thinking: stated, output_config: config, ...rest } = native
   const { display, ...thinking } = isJsonObject(stated) ? stated : {}
   const isOff = thinking['type'] === 'disabled' && leavesOut.includes('thinkingOff')
   const { effort, ...others } = isJsonObject(config) ? config : {}
-  const taken = takenEffort(isOff ? 'none' : effort, leavesOut)
+  const taken = isOff && kind === 'effort' ? 'low' : takenEffort(effort, kind, leavesOut)
   const shown = display === undefined || leavesOut.includes('shownThoughts') ? {} : { display }
   const hasConfig = taken !== undefined || Object.keys(others).length > 0
   return {
@@ -113,11 +117,16 @@ function wantsBudget({ thinking }: JsonObject, kind: Thinking): boolean {
 }
 
 /** The effort, and whether thinking is shown, of thinking that becomes a budget; null where there is none. */
-export function budgetOptions(native: JsonObject, kind: Thinking): JsonObject | null {
+export function budgetOptions(
+  native: JsonObject,
+  kind: Thinking,
+  leavesOut: readonly RequestPart[] = [],
+): JsonObject | null {
   if (!wantsBudget(native, kind) || lacksThought(native['messages'] as JsonObject[])) return null
   const { display } = native['thinking'] as JsonObject
   const { effort } = (native['output_config'] ?? {}) as JsonObject
-  return { effort: EFFORTS.has(effort) ? effort : 'high', ...(display !== undefined && { display }) }
+  const isShown = display !== undefined && !leavesOut.includes('shownThoughts')
+  return { effort: EFFORTS.has(effort) ? effort : 'high', ...(isShown && { display }) }
 }
 
 /** The member `thinking` with a trailing comma, for a limit that the hold pays for; '' where it leaves no room. */

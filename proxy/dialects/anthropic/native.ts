@@ -44,7 +44,7 @@ const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'outp
 export const nativeCodec: ChatCodec = {
   print: (request, model, cut) => {
     const read = messagesOf(cut?.marked() ?? request)
-    const options = budgetOptions(read.native, model.thinking)
+    const options = budgetOptions(read.native, model.thinking, model.leavesOut)
     const { thinking, ...others } = nativeBody(read, model)
     const body = options === null && thinking !== undefined ? { ...others, thinking } : others
     const rest = messagesText(body, model.pricesHour).slice(1)
@@ -75,7 +75,7 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
     model.thinking,
     request.maxTokens ?? model.maxOutput,
   )
-  const thinks = withoutRefusedThinking(fitting, model.leavesOut)
+  const thinks = withoutRefusedThinking(fitting, model.thinking, model.leavesOut)
   return model.leavesOut?.includes('effort') === true ? withoutRefused(thinks, ['effort']) : thinks
 }
 
@@ -100,7 +100,8 @@ function shownTo({ pdfTokens = 0 }: AskModel, { native, prompt }: MessagesReques
 
 /** The count_tokens body of a request without the model's name; its members without the opening brace. */
 export function printCount(request: MessagesRequest, model: AskModel): string {
-  const body = nativeBody(request, model)
+  // It is not counted, and a count is asked for once.
+  const body = withoutRefusedThinking(nativeBody(request, model), model.thinking, ['shownThoughts'])
   const counted = COUNTED.filter((name) => body[name] !== undefined).map((name) => [name, body[name]])
   return messagesText(Object.fromEntries(counted), model.pricesHour).slice(1)
 }

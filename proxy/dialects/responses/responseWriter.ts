@@ -105,7 +105,7 @@ export class ResponseWriter implements ItemWriter {
     const { openCall: call } = this
     if (call === null) return
     this.writeArguments(call, piece)
-    if (call.isBegun) this.showCall()
+    if (!this.isCallShown && call.isBegun) this.showCall()
     this.flush()
   }
 
@@ -129,8 +129,8 @@ export class ResponseWriter implements ItemWriter {
     this.begin()
     if (fault === null) {
       const reason = incompleteReason(this.finish)
-      this.closeOpen(reason === null ? 'completed' : 'incomplete')
       const status = reason === null ? 'completed' : 'incomplete'
+      this.closeOpen(status)
       this.events.response(`response.${status}`, {
         ...BEGUN,
         status,

@@ -17,6 +17,8 @@ export function countForcedCall(choice: unknown, size: PromptSize): void {
  */
 export function askedToCall(body: JsonObject): JsonObject {
   const { tool_choice: choice, messages, ...others } = body
+  // A provider may know no choice at all.
+  if (choice === 'auto') return { messages, ...others }
   const words = wordsFor(choice)
   if (words === null || !Array.isArray(messages)) return body
   const free = freeChoice(choice)

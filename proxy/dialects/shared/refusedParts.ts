@@ -27,8 +27,7 @@ const NONE: ReadonlyMap<unknown, string> = new Map()
  */
 export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart[] = []): JsonObject {
   if (leavesOut.length === 0) return body
-  const free = leavesOut.includes('forcedCalls') ? askedToCall(body) : body
-  const taken = withoutMembers(free, leavesOut)
+  const taken = withoutMembers(body, leavesOut)
   const { messages } = taken
   if (!Array.isArray(messages)) return taken
   const notes = new Map(leavesOut.flatMap((part) => [...(NOTES[part] ?? NONE)]))
@@ -37,8 +36,10 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
   const shown = (said as JsonObject[]).map((message, i) =>
     i === last && isOfUser(message) ? message : mapParts(message, (part) => noteOf(part, notes)),
   )
-  const known = { ...taken, messages: leavesOut.includes('prefill') ? endedByUser(shown) : shown }
-  return leavesOut.includes('cacheMarks') ? withoutCacheMarks(known) : known
+  const cited = leavesOut.includes('citations') ? shown.map((message) => mapParts(message, uncited)) : shown
+  const known = { ...taken, messages: leavesOut.includes('prefill') ? endedByUser(cited) : cited }
+  const marked = leavesOut.includes('cacheMarks') ? withoutCacheMarks(known) : known
+  return leavesOut.includes('forcedCalls') ? askedToCall(marked) : marked
 }
 
 function withoutMembers(body: JsonObject, leavesOut: readonly RequestPart[]): JsonObject {
@@ -54,6 +55,10 @@ function withoutMembers(body: JsonObject, leavesOut: readonly RequestPart[]): Js
 /** A message of a chat without the reasoning that its client sends back, which some providers refuse. */
 function withoutReasoning({ [REASONING_MEMBER]: _text, ...message }: JsonObject): JsonObject {
   return message
+}
+
+function uncited({ citations: _citations, ...part }: JsonObject): JsonObject {
+  return part
 }
 
 function isOfUser({ role, content }: JsonObject): boolean {
