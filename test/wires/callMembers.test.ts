@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { itemOf } from '../support/present.ts'
+import { turnModels } from '../support/providers/turnCatalog.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { checkedFetch } from '../support/wires/serialItems.ts'
@@ -31,11 +32,10 @@ before(async () => {
     { id: 'plain', dialect: 'openai' },
     { id: 'blocks', dialect: 'anthropic' },
   ].map((own) => ({ ...own, base_url: provider.url }))
-  const endpoints = ['chat', 'messages', 'responses']
   stack = await startStack({
     catalog: {
       providers,
-      models: providers.map(({ id }) => ({ id: `test/${id}`, endpoints, routes: [{ provider: id, model: 'm' }] })),
+      models: turnModels(providers.map(({ id }) => id)),
     },
   })
   const { apiKey } = await stack.createAccount()

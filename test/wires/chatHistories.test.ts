@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
+import { turnModels } from '../support/providers/turnCatalog.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { answer, asking, CHOICES, CHOSEN, call, HISTORIES, part, said, signed, tool } from './chatRows.ts'
@@ -22,11 +23,7 @@ before(async () => {
         { id: 'plain', ...own },
         { id: 'signing', ...own, extra_members: ['extra_content'] },
       ],
-      models: ['plain', 'signing'].map((id) => ({
-        id: `test/${id}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        routes: [{ provider: id, model: 'm' }],
-      })),
+      models: turnModels(['plain', 'signing']),
     },
   })
   apiKey = (await stack.createAccount()).apiKey

@@ -8,6 +8,7 @@ import OpenAI from 'openai'
 import { messagesStream } from '../support/clients/messagesClient.ts'
 import { post, readResponseStream, responseOf } from '../support/clients/responsesClient.ts'
 import { itemOf, present } from '../support/present.ts'
+import { turnModels } from '../support/providers/turnCatalog.ts'
 import { type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -41,12 +42,10 @@ before(async () => {
     limits: { packedCharactersMax: PACKED_MAX },
     catalog: {
       providers,
-      models: providers.map(({ id }) => ({
-        id: `test/${id}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        thinking: 'effort',
-        routes: [{ provider: id, model: 'm' }],
-      })),
+      models: turnModels(
+        providers.map(({ id }) => id),
+        { thinking: 'effort' },
+      ),
     },
   })
   apiKey = (await stack.createAccount({ credits: '100' })).apiKey
@@ -73,6 +72,11 @@ const reasoningSent = (): unknown[] =>
   (provider.last.body['messages'] as Sent[])
     .filter(({ role }) => role === 'assistant')
     .map(({ reasoning_content: words }) => words)
+
+const thinkingSent = (): Kept =>
+  (provider.last.body['messages'] as { content: Kept }[])
+    .flatMap(({ content }) => content)
+    .filter(({ type }) => type === 'thinking')
 
 async function answerOf(model: string, isStream: boolean, history: readonly object[] = [FIRST]): Promise<Kept> {
   const body = {
@@ -161,10 +165,7 @@ describe('thinking of Messages', () => {
       const signed = { type: 'thinking', thinking: 'And Bergen.', signature: `signed ${provider.asked.length}` }
       turn = { text: 'In both.' }
       await answerOf('test/blocks', isStream, gone)
-      const thoughts = (provider.last.body['messages'] as { content: Kept }[])
-        .flatMap(({ content }) => content)
-        .filter(({ type }) => type === 'thinking')
-      assert.deepEqual(thoughts, [signed])
+      assert.deepEqual(thinkingSent(), [signed])
       await answerOf('test/wanting', isStream, gone)
       assert.deepEqual(reasoningSent(), [WORDS, 'And Bergen.'])
     })
@@ -246,10 +247,7 @@ describe('reasoning items of Responses', () => {
       const signed = { type: 'thinking', thinking: 'And Bergen.', signature: `signed ${provider.asked.length}` }
       turn = { text: 'In both.' }
       await outputOf('test/blocks', isStream, gone)
-      const thoughts = (provider.last.body['messages'] as { content: Kept }[])
-        .flatMap(({ content }) => content)
-        .filter(({ type }) => type === 'thinking')
-      assert.deepEqual(thoughts, [signed])
+      assert.deepEqual(thinkingSent(), [signed])
       await outputOf('test/wanting', isStream, gone)
       assert.deepEqual(reasoningSent(), [WORDS, 'And Bergen.'])
     })

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { chat } from '../support/clients/chatClient.ts'
 import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
+import { turnModels } from '../support/providers/turnCatalog.ts'
 import { refusal, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { assistant, result, text, use, user } from './blockRows.ts'
@@ -130,11 +131,7 @@ before(async () => {
         { id: 'many', ...own },
         { id: 'first', ...own, system_messages: 'first' },
       ],
-      models: MODELS.map((id) => ({
-        id: `test/${id}`,
-        endpoints: ['chat', 'messages', 'responses'],
-        routes: [{ provider: id, model: 'm' }],
-      })),
+      models: turnModels(MODELS),
     },
   })
   apiKey = (await stack.createAccount()).apiKey

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { itemOf } from '../support/present.ts'
+import { turnModels } from '../support/providers/turnCatalog.ts'
 import { refusal, type Turn, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { checkedFetch } from '../support/wires/serialItems.ts'
@@ -60,7 +61,6 @@ before(async () => {
       ? answerTo(body)
       : refusal(UNSUPPORTED[sparing.asked.length % 2]?.replaceAll('N', String(place)) ?? '', path)
   })
-  const endpoints = ['chat', 'messages', 'responses']
   const providers = [
     { id: 'strict', base_url: strict.url, extra_members: ['reasoning_content'] },
     { id: 'plain', base_url: plain.url },
@@ -70,7 +70,7 @@ before(async () => {
   stack = await startStack({
     catalog: {
       providers,
-      models: providers.map(({ id }) => ({ id: `test/${id}`, endpoints, routes: [{ provider: id, model: 'm' }] })),
+      models: turnModels(providers.map(({ id }) => id)),
     },
   })
   const { apiKey } = await stack.createAccount()

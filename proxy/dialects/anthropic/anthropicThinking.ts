@@ -52,7 +52,8 @@ export function withoutRefusedThinking(
   const { display, ...thinking } = isJsonObject(stated) ? stated : {}
   const isOff = thinking['type'] === 'disabled' && leavesOut.includes('thinkingOff')
   const { effort, ...others } = isJsonObject(config) ? config : {}
-  const taken = isOff && kind === 'effort' ? 'low' : takenEffort(effort, kind, leavesOut)
+  const asked = isOff && kind === 'effort' ? 'none' : effort
+  const taken = leavesOut.includes('effort') ? undefined : takenEffort(asked, kind, leavesOut)
   const shown = display === undefined || leavesOut.includes('shownThoughts') ? {} : { display }
   const hasConfig = taken !== undefined || Object.keys(others).length > 0
   return {

@@ -9,7 +9,8 @@ import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { FAILED, leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readOrLeaveOut } from '../shared/oldPart.ts'
-import { isOwnSignature, OWN_SIGNATURE } from '../shared/ownReasoning.ts'
+import { OWN_SIGNATURE } from '../shared/ownReasoning.ts'
+import { isPacked } from '../shared/packed.ts'
 import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { areParts, jsonAsText, readCallId, readText, textOf } from '../shared/text.ts'
 import { redactedThinking } from '../shared/thought.ts'
@@ -251,7 +252,7 @@ function asFailure(result: JsonObject, size: PromptSize): JsonObject {
 // takes it. Clients leave out the text of thinking that was not shown, which the format demands.
 function readThinking(block: JsonObject, field: string, { size, members }: Reading): JsonObject | null {
   const { signature, thinking = '' } = block
-  const isOwn = isOwnSignature(signature)
+  const isOwn = isPacked(signature)
   // A longer one could be cut out, and a mark in its place would not be known.
   if (isOwn && signature !== OWN_SIGNATURE) size.rewritten = true
   const isSigned = isGiven(signature) && signature !== '' && !isOwn

@@ -75,8 +75,7 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
     model.thinking,
     request.maxTokens ?? model.maxOutput,
   )
-  const thinks = withoutRefusedThinking(fitting, model.thinking, model.leavesOut)
-  return model.leavesOut?.includes('effort') === true ? withoutRefused(thinks, ['effort']) : thinks
+  return withoutRefusedThinking(fitting, model.thinking, model.leavesOut)
 }
 
 function withToolsTaken(body: JsonObject): JsonObject {

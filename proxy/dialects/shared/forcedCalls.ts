@@ -38,10 +38,6 @@ function wordsFor(choice: unknown): string | null {
   const { type, allowed_tools: allowed } = choice
   if (FORCES_ANY.has(type)) return ANY
   if (isJsonObject(allowed)) return FORCES_ANY.has(allowed['mode']) ? ANY : null
-  const { name } = isJsonObject(choice['function'])
-    ? choice['function']
-    : isJsonObject(choice['custom'])
-      ? choice['custom']
-      : choice
+  const { name } = isJsonObject(choice['function']) ? choice['function'] : choice
   return typeof name === 'string' ? `Answer by calling the tool ${name}.` : null
 }

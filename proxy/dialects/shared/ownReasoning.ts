@@ -1,4 +1,4 @@
-import { isPacked, type PackBound, pack, unpack } from './packed.ts'
+import { type PackBound, pack, unpack } from './packed.ts'
 
 const TYPE = 'reasoning'
 
@@ -7,11 +7,6 @@ const TYPE = 'reasoning'
  * nothing of the text, and no provider gets it.
  */
 export const OWN_SIGNATURE = pack({ type: TYPE }, { packedCharactersMax: Number.POSITIVE_INFINITY })
-
-/** Whether a signature is of this gateway, or of another one of its kind, and not of a provider. */
-export function isOwnSignature(signature: unknown): boolean {
-  return isPacked(signature)
-}
 
 /**
  * Unsigned reasoning as a text that clients keep and send back, with its words, since some clients keep nothing else of it.

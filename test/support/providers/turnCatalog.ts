@@ -13,11 +13,19 @@ export type Dialect = (typeof OVER)[number]
 export function turnCatalog(url: string, model: Readonly<Record<string, unknown>> = {}): TestCatalogOptions {
   return {
     providers: OVER.map((dialect) => ({ id: dialect, dialect, base_url: url })),
-    models: OVER.map((dialect) => ({
-      id: `test/${dialect}`,
-      endpoints: ['chat', 'messages', 'responses'],
-      routes: [{ provider: dialect, model: 'm' }],
-      ...model,
-    })),
+    models: turnModels(OVER, model),
   }
+}
+
+/**
+ * A model of each of these providers, under its name, for clients of chats, Messages and Responses.
+ * @param more members of the models beside those
+ */
+export function turnModels(providers: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
+  return providers.map((id) => ({
+    id: `test/${id}`,
+    endpoints: ['chat', 'messages', 'responses'],
+    routes: [{ provider: id, model: 'm' }],
+    ...more,
+  }))
 }
