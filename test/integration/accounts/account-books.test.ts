@@ -25,7 +25,11 @@ before(async () => {
     coinUsd: '0.5',
     models: [...MODELS.map((id) => ({ id })), { id: 'test/broken', upstream: 'x,status=500' }],
   }
-  stack = await startStack({ catalog, limits: { statementPageMax: 7, grantSweepMs: 200, receiptsPageMax: 10 } })
+  const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
+  stack = await startStack({
+    catalog,
+    limits: { ...rates, statementPageMax: 7, grantSweepMs: 200, receiptsPageMax: 10 },
+  })
   url = stack.baseUrl
   pool = createPool(stack.databaseUrl, limits)
 })
