@@ -26,6 +26,8 @@ const LIMITS = {
   videoPollMaxMs: 120,
   videoPollTimeoutMs: 3_000,
   videoJobMaxMs: 15_000,
+  apiRequestsPerMinute: 60_000,
+  apiRequestBurst: 10_000,
   firstByteTimeoutMs: 10_000,
   breakerFailures: 1_000_000,
 }
