@@ -11,6 +11,7 @@ import { Contradictions } from './contradictions.ts'
 import { eraseOld, expireJobs } from './expiry.ts'
 import { packGroups } from './groupStore.ts'
 import { GroupWorker } from './groupWorker.ts'
+import { type BatchWork, readWork } from './jobStore.ts'
 import type { BatchLimits } from './limits.ts'
 import { openJob, recoverOpening } from './openJob.ts'
 import { type Providers, readProviders } from './providers.ts'
@@ -48,8 +49,8 @@ export class BatchService {
   private readonly singles: SingleCalls
   private readonly loops: Loop[] = []
   private ends: Loop | undefined
-  /** Whether any job is known to be open; saves the other loops from asking. */
-  private hasOpen = true
+  /** What there is to do, by the last look; saves the other loops from asking. */
+  private work: BatchWork = { hasOpen: true, hasDue: true }
   private known: Providers | undefined
   private providersAtMs = 0
 
@@ -77,12 +78,13 @@ export class BatchService {
       return loop
     }
     this.ends = repeat('ends of batch jobs', this.limits.batchTickMs, () => this.end())
-    repeat('batch jobs', this.limits.batchTickMs, () => this.run())
+    const jobs = repeat('batch jobs', this.limits.batchTickMs, () => this.run())
     // A provider that does not answer blocks only its lane.
     for (let lane = 0; lane < this.limits.batchLanes; lane++) {
       repeat('batches of providers', this.limits.batchTickMs, () => this.advanceBatches())
     }
-    repeat('webhooks', this.limits.batchTickMs, () => this.sendDueWebhooks())
+    const webhooks = repeat('webhooks', this.limits.batchTickMs, () => this.sendDueWebhooks())
+    repeat('work of batch jobs', this.limits.batchTickMs, () => this.look(jobs, webhooks))
     repeat('old batch results', this.limits.housekeepingMs, () => this.erase())
   }
 
@@ -105,15 +107,17 @@ export class BatchService {
     return openJob(parts, request)
   }
 
+  private async look(jobs: Loop, webhooks: Loop): Promise<void> {
+    const before = this.work
+    this.work = await readWork(this.options.pool, this.now())
+    if (this.work.hasOpen && !before.hasOpen) jobs.wake()
+    if (this.work.hasDue && !before.hasDue) webhooks.wake()
+  }
+
   /** Packs due jobs into groups, starts single calls and expires jobs. */
   private async run(): Promise<void> {
+    if (!this.work.hasOpen) return
     const { pool } = this.options
-    const open = await pool.query({
-      name: 'open_batch_jobs',
-      text: 'SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1',
-    })
-    this.hasOpen = open.rowCount === 1
-    if (!this.hasOpen) return
     const providers = await this.providers()
     const packing = [...providers.values()].filter((provider) => provider.batch).map((provider) => provider.id)
     await recoverOpening({ pool, holds: this.holds, now: this.now, limits: this.limits })
@@ -125,7 +129,7 @@ export class BatchService {
 
   /** Carries groups that are due to their providers and back. */
   private async advanceBatches(): Promise<void> {
-    if (!this.hasOpen) return
+    if (!this.work.hasOpen) return
     const providers = await this.providers()
     for (let steps = 0; steps < this.limits.batchPassMax && (await this.groups.step(providers)); steps++)
       this.ends?.wake()
@@ -133,12 +137,14 @@ export class BatchService {
 
   /** Ends the jobs that are decided. */
   private async end(): Promise<void> {
+    if (!this.work.hasOpen) return
     const { pool, log } = this.options
     await endDecided({ pool, holds: this.holds, log, now: this.now, limits: this.limits })
   }
 
   /** Sends the webhooks that are due. */
   private async sendDueWebhooks(): Promise<void> {
+    if (!this.work.hasDue) return
     const { pool, log, allowPrivate } = this.options
     const options = { pool, log, allowPrivate, now: this.now, limits: this.limits }
     for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {

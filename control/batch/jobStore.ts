@@ -6,6 +6,24 @@ import type { Decision } from './outcome.ts'
 /** States in which a job waits to be sent, or for a provider's answer. */
 export type OpenState = 'queued' | 'grouped' | 'calling'
 
+export interface BatchWork {
+  /** A job has not ended. */
+  readonly hasOpen: boolean
+  /** A webhook is due. */
+  readonly hasDue: boolean
+}
+
+/** What there is to do for all controls. */
+export async function readWork(db: Queryable, nowMs: number): Promise<BatchWork> {
+  const found = await db.query<BatchWork>({
+    name: 'batch_work',
+    text: `SELECT EXISTS (SELECT FROM batch_jobs WHERE ended_at_ms IS NULL) AS "hasOpen",
+       EXISTS (SELECT FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1) AS "hasDue"`,
+    values: [nowMs],
+  })
+  return found.rows[0] ?? { hasOpen: false, hasDue: false }
+}
+
 /**
  * Decides the outcome of a job, once: has no effect if it is decided already, or if the job is not in an expected state or
  * group.

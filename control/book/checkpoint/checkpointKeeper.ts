@@ -5,6 +5,7 @@ import { Loop } from '../../runtime/loop.ts'
 import type { BookLimits } from '../limits.ts'
 import type { NoteKey } from './noteKey.ts'
 import { signCheckpoint } from './signCheckpoint.ts'
+import { headVersions } from './signedHeads.ts'
 
 export interface CheckpointOptions {
   readonly pool: Pool
@@ -17,9 +18,14 @@ export interface CheckpointOptions {
 export function checkpointKeeper({ pool, log, key, limits }: CheckpointOptions): Loop {
   // Each report is logged once, not every second.
   let told = '[]'
+  // As of the last pass that found all of the heads signed.
+  let seen = ''
   return new Loop('checkpoints', limits.checkpointMs, log, async () => {
+    const versions = await headVersions(pool)
+    if (versions !== '' && versions === seen) return
     const signed = await signCheckpoint(pool, key, limits)
     if (signed === undefined) return
+    if (signed.size === undefined) seen = versions
     const { rewound } = signed
     const text = JSON.stringify(rewound)
     if (text !== told && rewound.length > 0) logEvent(log, 'usage_log_rewound', { rewound })

@@ -19,6 +19,19 @@ const LAST_SIGNED = `
   FROM generate_series(0, ${LOG_COUNT - 1}) AS l (log)
   CROSS JOIN LATERAL (SELECT log, size, root FROM log_heads WHERE log = l.log ORDER BY size DESC LIMIT 1) h`
 
+/**
+ * What a comparison of the heads depends on, as a text. Every change of a head makes a new version of its row; the log of heads,
+ * which has a row too, changes with every checkpoint.
+ */
+export async function headVersions(db: Queryable): Promise<string> {
+  const found = await db.query<{ versions: string }>({
+    name: 'usage_log_head_versions',
+    text: `SELECT string_agg(xmin::text, ' ' ORDER BY log) || ' ' || (SELECT coalesce(max(position), -1) FROM log_heads) AS versions
+           FROM usage_log_heads`,
+  })
+  return found.rows[0]?.versions ?? ''
+}
+
 /** Compares the current heads of the usage logs with the last signed head of each. */
 export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rewound: Rewound[] }> {
   // Read first, so that a head that is signed meanwhile cannot be ahead of its log.

@@ -1,6 +1,6 @@
 import { SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
-import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
 import type { BookLimits } from '../limits.ts'
 
 /** The result of one renewal of the leases. */
@@ -11,10 +11,14 @@ export interface LeaseChange {
   readonly surplus: readonly number[]
 }
 
-const SEEN = `
-  INSERT INTO bookers (booker) VALUES ($1) ON CONFLICT (booker) DO UPDATE SET seen_at = excluded.seen_at`
-
 const LIVING = `seen_at > now() - $1 * interval '1 ms'`
+
+/** Renews the heartbeat of a control; its shards, and how many other controls live. */
+const BEAT = `
+  WITH seen AS (
+    INSERT INTO bookers (booker) VALUES ($2) ON CONFLICT (booker) DO UPDATE SET seen_at = excluded.seen_at)
+  SELECT ARRAY(SELECT shard FROM booked_shards WHERE booker = $2) AS held,
+    (SELECT count(*) FROM bookers WHERE booker <> $2 AND ${LIVING}) AS others`
 
 const TAKE = `
   UPDATE booked_shards SET booker = $2 WHERE shard IN (
@@ -53,7 +57,7 @@ export class BookedShards {
 
   /** Renews the heartbeat of this control, and takes its part of the shards that no live control has. */
   async renew(): Promise<LeaseChange> {
-    const { held, taken, fair } = await withTransaction(this.pool, (client) => this.renewIn(client))
+    const { held, taken, fair } = await this.beat()
     this.dueAtMs = performance.now() + this.limits.bookerBeatMs
     const known = new Set(this.held)
     this.held = [...held, ...taken].sort((a, b) => a - b)
@@ -76,24 +80,18 @@ export class BookedShards {
     await this.pool.query('DELETE FROM bookers WHERE booker = $1', [this.booker])
   }
 
-  private async renewIn(client: Client): Promise<{ held: number[]; taken: number[]; fair: number }> {
+  private async beat(): Promise<{ held: readonly number[]; taken: readonly number[]; fair: number }> {
     const leaseMs = this.limits.bookerLeaseMs
-    await client.query({ name: 'booker_seen', text: SEEN, values: [this.booker] })
-    const own = await client.query<{ shard: number }>({
-      name: 'booker_shards',
-      text: 'SELECT shard FROM booked_shards WHERE booker = $1',
-      values: [this.booker],
+    const found = await this.pool.query<{ held: number[]; others: number }>({
+      name: 'booker_beat',
+      text: BEAT,
+      values: [leaseMs, this.booker],
     })
-    const held = own.rows.map(({ shard }) => shard)
-    const living = await client.query<{ count: number }>({
-      name: 'bookers_living',
-      text: `SELECT count(*) FROM bookers WHERE ${LIVING}`,
-      values: [leaseMs],
-    })
-    const fair = Math.ceil(SHARD_COUNT / Math.max(1, living.rows[0]?.count ?? 1))
+    const { held, others } = found.rows[0] ?? { held: [], others: 0 }
+    const fair = Math.ceil(SHARD_COUNT / (others + 1))
     if (held.length >= fair) return { held, taken: [], fair }
-    await client.query(`DELETE FROM bookers WHERE NOT ${LIVING}`, [leaseMs])
-    const taken = await client.query<{ shard: number }>(TAKE, [leaseMs, this.booker, fair - held.length])
+    await this.pool.query(`DELETE FROM bookers WHERE NOT (${LIVING})`, [leaseMs])
+    const taken = await this.pool.query<{ shard: number }>(TAKE, [leaseMs, this.booker, fair - held.length])
     return { held, taken: taken.rows.map(({ shard }) => shard), fair }
   }
 }

@@ -4,6 +4,7 @@ import type { Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import type { MarketplaceLimits } from '../limits.ts'
+import { openAdmissions } from './admission.ts'
 import { judgeAll } from './judgeAll.ts'
 import { forgetMeasures, type Measure, noteMeasures } from './measures.ts'
 import { closeDays } from './record.ts'
@@ -47,7 +48,7 @@ export class ServingKeeper {
 
   private async pass(): Promise<void> {
     const { pool, redis, log, limits } = this.parts
-    await judgeAll(pool, log, Date.now(), limits)
+    if ((await openAdmissions(pool)).length > 0) await judgeAll(pool, log, Date.now(), limits)
     if (redis.status !== 'ready') return
     if (await syncServing(pool, redis, this.parts, limits)) logEvent(log, 'providers_serving_changed')
   }
