@@ -33,6 +33,8 @@ export class KeyLeases {
   private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
+  /** Until then a review finds nothing to give up, unless the key is used or its lease changes. */
+  private quietUntilMs = 0
   /** How long requests wait in phase `recalling`. */
   private recallUntilMs = 0
   /** Of requests that burn tokens. */
@@ -104,6 +106,7 @@ export class KeyLeases {
 
   /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
   answered({ lock, wantUnits }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
+    this.quietUntilMs = 0
     if (lock !== undefined) {
       const lease = answer.code === HoldCode.OK && answer.units > 0 ? this.leaseAt(nowMs) : this.usable(nowMs)
       this.locks.answered(lock.seriesId, wantUnits, answer, lease, nowMs)
@@ -144,6 +147,13 @@ export class KeyLeases {
     else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
     if (this.permits.count > 0 && this.isIdle(nowMs)) lease.noteDue()
     if (nowMs >= lease.endMs) this.lease = undefined
+    const isQuiet = keep === 0 && !keepsLocks && this.waiting.length === 0
+    this.quietUntilMs = isQuiet ? Math.min(this.usedAtMs + this.context.limits.leaseIdleMs, lease.endMs) : 0
+  }
+
+  /** Whether a review would change nothing: all that the key does not need was given up after its last use. */
+  isQuiet(nowMs: number): boolean {
+    return nowMs < this.quietUntilMs
   }
 
   /** A request of the key has ended: gives up as `giveUp`, and takes the permit that was used on a lease that rests. */
@@ -212,6 +222,7 @@ export class KeyLeases {
     }
     waiter.rateLeft = this.permits.use()
     this.usedAtMs = nowMs
+    this.quietUntilMs = 0
     this.demand.note(units, nowMs)
     const rest = lease.hold(units, nowMs, waiter.coinUsdUnits)
     const heldAtMs = lease.momentAt(this.context.clock.now())

@@ -75,6 +75,7 @@ export class KeyTable {
   review(nowMs: number, all: boolean): void {
     if (all) this.wakeAll()
     for (const key of this.inUse.values()) {
+      if (!all && key.isQuiet(nowMs)) continue
       key.giveUp(nowMs, all)
       if (key.isDone(nowMs)) this.inUse.delete(key.keyId)
       else if (key.rests(nowMs)) this.rest(key)

@@ -15,6 +15,8 @@ export class LeaseTable {
   private readonly leases = new Map<string, Lease>()
   /** Those with something for the next delivery. */
   private readonly due = new Set<Lease>()
+  /** When the first hour of them is over; no lease has to be looked at before. */
+  private nextEndMs = Number.POSITIVE_INFINITY
 
   constructor(shard: number) {
     this.shard = shard
@@ -37,6 +39,7 @@ export class LeaseTable {
     if (known !== undefined) return known
     const lease = new Lease({ shard: this.shard, accountId, keys, hour }, this.due)
     this.leases.set(field, lease)
+    this.nextEndMs = Math.min(this.nextEndMs, lease.endMs)
     return lease
   }
 
@@ -45,12 +48,21 @@ export class LeaseTable {
     return this.due.size > 0
   }
 
-  /** Gives up everything of leases whose hour is over. @param field of the only one to look at; absent for all */
-  endPast(nowMs: number, field?: string): void {
-    const lease = field === undefined ? undefined : this.leases.get(field)
-    for (const one of field === undefined ? this.leases.values() : [lease]) {
-      if (one !== undefined && nowMs >= one.endMs) one.giveUpAll()
+  /** Gives up everything of leases whose hour is over. */
+  endPast(nowMs: number): void {
+    if (nowMs < this.nextEndMs) return
+    // One whose requests are still running stays past, and is looked at until it is gone.
+    this.nextEndMs = Number.POSITIVE_INFINITY
+    for (const lease of this.leases.values()) {
+      this.nextEndMs = Math.min(this.nextEndMs, lease.endMs)
+      if (nowMs >= lease.endMs) lease.giveUpAll()
     }
+  }
+
+  /** Gives up everything of one lease if its hour is over. */
+  endPastOf(field: string, nowMs: number): void {
+    const lease = this.leases.get(field)
+    if (lease !== undefined && nowMs >= lease.endMs) lease.giveUpAll()
   }
 
   /**

@@ -203,7 +203,7 @@ export class ShardLeases implements KeyShard<KeyLeases> {
     const nowMs = this.context.clock.now()
     const endings = this.endings.first(this.context.limits.leaseDeliverBatchMax)
     for (const { lease } of endings) this.keys.find(lease.keyId)?.ended(nowMs)
-    for (const { lease } of endings) this.leases.endPast(nowMs, lease.field)
+    for (const { lease } of endings) this.leases.endPastOf(lease.field, nowMs)
     const permitsOf = (keyId: string): string => this.keys.find(keyId)?.takePermits(nowMs) ?? ''
     const given = this.leases.takeGivenUp(this.context.limits.leaseDeliverBatchMax, permitsOf)
     if (endings.length === 0 && given.length === 0) return false
