@@ -61,6 +61,7 @@ export class LeaseTable {
 
   /** Gives up everything of one lease if its hour is over. */
   endPastOf(field: string, nowMs: number): void {
+    if (nowMs < this.nextEndMs) return
     const lease = this.leases.get(field)
     if (lease !== undefined && nowMs >= lease.endMs) lease.giveUpAll()
   }
