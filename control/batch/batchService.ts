@@ -49,7 +49,7 @@ export class BatchService {
   private readonly singles: SingleCalls
   private readonly loops: Loop[] = []
   private ends: Loop | undefined
-  /** What there is to do, by the last look; saves the other loops from asking. */
+  /** The work that there was at the last look; saves the other loops from asking. */
   private work: BatchWork = { hasOpen: true, hasDue: true }
   private known: Providers | undefined
   private providersAtMs = 0

@@ -13,7 +13,7 @@ export interface BatchWork {
   readonly hasDue: boolean
 }
 
-/** What there is to do for all controls. */
+/** The work that all controls have together. */
 export async function readWork(db: Queryable, nowMs: number): Promise<BatchWork> {
   const found = await db.query<BatchWork>({
     name: 'batch_work',

@@ -20,7 +20,7 @@ const LAST_SIGNED = `
   CROSS JOIN LATERAL (SELECT log, size, root FROM log_heads WHERE log = l.log ORDER BY size DESC LIMIT 1) h`
 
 /**
- * What a comparison of the heads depends on, as a text. Every change of a head makes a new version of its row; the log of heads,
+ * The state that a comparison of the heads depends on, as a text. Every change of a head makes a new version of its row; the log of heads,
  * which has a row too, changes with every checkpoint.
  */
 export async function headVersions(db: Queryable): Promise<string> {

@@ -30,11 +30,8 @@ export class KeyLeases {
   private waiting: WaitingRest[] = []
   private phase: KeyPhase = 'idle'
   readonly permits = new RatePermits()
-  private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
-  /** Until then a review finds nothing to give up, unless the key is used or its lease changes. */
-  private quietUntilMs = 0
   /** How long requests wait in phase `recalling`. */
   private recallUntilMs = 0
   /** Of requests that burn tokens. */
@@ -106,7 +103,7 @@ export class KeyLeases {
 
   /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
   answered({ lock, wantUnits }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
-    this.quietUntilMs = 0
+    this.rest.changed()
     if (lock !== undefined) {
       const lease = answer.code === HoldCode.OK && answer.units > 0 ? this.leaseAt(nowMs) : this.usable(nowMs)
       this.locks.answered(lock.seriesId, wantUnits, answer, lease, nowMs)
@@ -142,18 +139,17 @@ export class KeyLeases {
     const keep = isOver ? 0 : this.demand.next(nowMs).units
     const keepsLocks = this.locks.isWaiting
     if (!keepsLocks) lease.giveUpLocks()
-    if (this.rest.mayStay(lease, this.usedAtMs, nowMs)) this.rest.trim(lease, nowMs, this.coinUsdUnits)
+    if (this.rest.mayStay(lease, nowMs)) this.rest.trim(lease, nowMs, this.coinUsdUnits)
     else if (keep === 0) lease.giveUpAll(keepsLocks)
     else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
-    if (this.permits.count > 0 && this.isIdle(nowMs)) lease.noteDue()
+    if (this.permits.count > 0 && this.rest.isIdle(nowMs)) lease.noteDue()
     if (nowMs >= lease.endMs) this.lease = undefined
-    const isQuiet = keep === 0 && !keepsLocks && this.waiting.length === 0
-    this.quietUntilMs = isQuiet ? Math.min(this.usedAtMs + this.context.limits.leaseIdleMs, lease.endMs) : 0
+    this.rest.reviewed(lease, keep === 0 && !keepsLocks && this.waiting.length === 0)
   }
 
-  /** Whether a review would change nothing: all that the key does not need was given up after its last use. */
+  /** Whether a review would change nothing. */
   isQuiet(nowMs: number): boolean {
-    return nowMs < this.quietUntilMs
+    return this.rest.isQuiet(nowMs)
   }
 
   /** A request of the key has ended: gives up as `giveUp`, and takes the permit that was used on a lease that rests. */
@@ -171,25 +167,19 @@ export class KeyLeases {
   /** Whether the key is not in use, and its lease stays all the same. */
   rests(nowMs: number): boolean {
     const { lease } = this
-    if (lease === undefined || this.waiting.length > 0 || this.locks.isWaiting || !this.isIdle(nowMs)) return false
-    return (
-      this.permits.count <= 0 && lease.isOut && nowMs < lease.endMs && this.rest.mayStay(lease, this.usedAtMs, nowMs)
-    )
+    if (lease === undefined || this.waiting.length > 0 || this.locks.isWaiting || !this.rest.isIdle(nowMs)) return false
+    return this.permits.count <= 0 && lease.isOut && nowMs < lease.endMs && this.rest.mayStay(lease, nowMs)
   }
 
   /** Unused permits, as `count,interval` for the call that gives them back; empty when there are none. */
   takePermits(nowMs: number): string {
-    if (this.permits.count > 0 && (this.waiting.length > 0 || !this.isIdle(nowMs))) return ''
+    if (this.permits.count > 0 && (this.waiting.length > 0 || !this.rest.isIdle(nowMs))) return ''
     return this.permits.takeAll(this.principal.caps.texts.at(-1) ?? '')
   }
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return this.waiting.length === 0 && !this.locks.isWaiting && this.isIdle(nowMs) && this.lease?.isOut !== true
-  }
-
-  private isIdle(nowMs: number): boolean {
-    return nowMs - this.usedAtMs >= this.context.limits.leaseIdleMs
+    return this.waiting.length === 0 && !this.locks.isWaiting && this.rest.isIdle(nowMs) && this.lease?.isOut !== true
   }
 
   /** The key has changed: its leases under the old caps are given back first. */
@@ -221,8 +211,7 @@ export class KeyLeases {
       return
     }
     waiter.rateLeft = this.permits.use()
-    this.usedAtMs = nowMs
-    this.quietUntilMs = 0
+    this.rest.used(nowMs)
     this.demand.note(units, nowMs)
     const rest = lease.hold(units, nowMs, waiter.coinUsdUnits)
     const heldAtMs = lease.momentAt(this.context.clock.now())
