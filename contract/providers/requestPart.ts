@@ -9,10 +9,10 @@ type ConversationPart =
   | 'citations'
 
 /**
- * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, and to think with an effort
- * above `high`.
+ * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, to think with an effort
+ * above `high`, and how the arguments of a tool are written.
  */
-type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'topEffort'
+type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'topEffort' | 'toolMembers'
 
 /**
  * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
@@ -36,6 +36,9 @@ export function membersOf(leavesOut: readonly RequestPart[]): readonly string[] 
 
 /** Providers say first what is wrong; what follows may be the request. */
 export const SENTENCE_CHARACTERS_MAX = 300
+
+/** Members of a tool: to follow its schema exactly, and to send its arguments before they are complete. */
+const TOOL_MEMBER = '(?:eager_input_streaming|\\btools\\b[^:;]{0,40}\\bstrict)\\b'
 
 /** Words in which providers refuse a part of a request. */
 const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
@@ -90,6 +93,12 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /(?:not|n't) support (?:the )?effort (?:level )?\W?(?:xhigh|max)\b/i,
     /\b(?:effort|level)\W{1,3}(?:xhigh|max)\W{1,2} ?(?:is )?not supported\b/i,
     /\boutput_config\b\S{0,10}\beffort\b.{0,10}\binput should be\b(?!.{0,80}\bxhigh\b)/i,
+  ],
+  // Copilot, Bedrock, and servers that read a format by a schema of their own.
+  toolMembers: [
+    new RegExp(`${TOOL_MEMBER}(?!\\.).{0,60}(?:extra inputs|not (?:permitted|allowed|supported)|unsupported)`, 'i'),
+    new RegExp(`extra inputs are not permitted, field: .{0,60}${TOOL_MEMBER}`, 'i'),
+    new RegExp(`(?:unsupported|unknown|unrecognized|unexpected)\\b[^,]{0,40}${TOOL_MEMBER}`, 'i'),
   ],
   // Claude before Opus 4.8 and at clouds, and servers that read the format by a schema of their own.
   laterInstructions: [

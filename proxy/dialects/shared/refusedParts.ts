@@ -44,12 +44,20 @@ export function withoutRefused(body: JsonObject, leavesOut: readonly RequestPart
 
 function withoutMembers(body: JsonObject, leavesOut: readonly RequestPart[]): JsonObject {
   const refused = membersOf(leavesOut)
-  const taken = Object.fromEntries(Object.entries(body).filter(([name]) => !refused.includes(name)))
+  const taken: JsonObject = Object.fromEntries(Object.entries(body).filter(([name]) => !refused.includes(name)))
+  const { tools } = taken
+  if (leavesOut.includes('toolMembers') && Array.isArray(tools)) taken['tools'] = (tools as JsonObject[]).map(plainTool)
   const { output_config: config } = taken
   if (!leavesOut.includes('effort') || !isJsonObject(config)) return taken
   // Where the Messages format has it.
   const { effort: _effort, ...others } = config
   return { ...taken, output_config: Object.keys(others).length === 0 ? undefined : others }
+}
+
+/** A tool of a chat, or of the Messages format, without what it says of its arguments beside their schema. */
+function plainTool({ strict: _strict, eager_input_streaming: _eager, ...tool }: JsonObject): JsonObject {
+  const { function: declared } = tool
+  return isJsonObject(declared) ? { ...tool, function: plainTool(declared) } : tool
 }
 
 /** A message of a chat without the reasoning that its client sends back, which some providers refuse. */

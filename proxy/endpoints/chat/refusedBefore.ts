@@ -4,7 +4,13 @@ import type { ChatLimits } from './limits.ts'
 import { WHOLE } from './source.ts'
 
 /** Parts that a model takes of no request or of every one, and whose place another form takes at no loss. */
-const OF_MODELS: ReadonlySet<RequestPart> = new Set(['laterInstructions', 'shownThoughts', 'thinkingOff', 'topEffort'])
+const OF_MODELS: ReadonlySet<RequestPart> = new Set([
+  'laterInstructions',
+  'shownThoughts',
+  'thinkingOff',
+  'topEffort',
+  'toolMembers',
+])
 
 interface Refused {
   readonly parts: readonly RequestPart[]
