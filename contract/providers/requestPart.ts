@@ -16,7 +16,8 @@ type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'topEffort' | 't
 
 /**
  * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
- * is drawn, where it stops, whether calls are made together, what is said of its tokens, and how much to think.
+ * is drawn, where it stops, whether calls are made together, what is said of its tokens, how much to think, and for whom and how
+ * long the answer is.
  */
 export const PART_MEMBERS = {
   sampling: ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty'],
@@ -24,6 +25,7 @@ export const PART_MEMBERS = {
   parallelCalls: ['parallel_tool_calls'],
   tokenOdds: ['logprobs', 'top_logprobs', 'logit_bias'],
   effort: ['reasoning_effort'],
+  hints: ['prompt_cache_key', 'safety_identifier', 'verbosity', 'user'],
 } as const
 
 /** A part without which a provider may take a request. */
@@ -128,7 +130,10 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
   effort: [
     ...refusalsOf('reasoning_effort|reasoning\\.effort'),
     /(?:not|n't) support (?:the )?\W?effort\W? parameter/i,
+    /\boutput_config(?:\.effort)?\W{0,3}(?:extra inputs|(?:is )?not (?:permitted|allowed|supported))/i,
   ],
+  // Members that Codex and SDKs send unasked, which Gemini and strict servers do not know.
+  hints: refusalsOf(`prompt_cache_key|safety_identifier|verbosity|(?<=['"\`])user(?=['"\`])`),
 }
 
 /** The sentences in which providers refuse a member, rather than its value. @param names as a pattern */
@@ -137,6 +142,11 @@ function refusalsOf(names: string): readonly RegExp[] {
     new RegExp(`\\b(?:${names})['"\`]? (?:is|are|was) (?:not supported|unsupported|deprecated)\\b`, 'i'),
     new RegExp(
       `(?:unsupported|unrecognized|unknown) (?:request )?(?:parameter|argument)[^.[]{0,20}[^\\w.](?:${names})\\b`,
+      'i',
+    ),
+    new RegExp(`\\b(?:${names})\\b\\W{1,6}(?:msg\\W{1,6})?(?:extra inputs are not permitted|cannot find field)`, 'i'),
+    new RegExp(
+      `(?:extra inputs are not permitted, field: |unknown (?:name|field|property) )\\W{0,2}(?:${names})\\b`,
       'i',
     ),
   ]

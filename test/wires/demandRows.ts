@@ -14,9 +14,9 @@ export interface Row {
 export const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
 export const CHAT = { from: 'chat/completions', to: 'openai' } as const
 
-const CLAUDE = { from: 'chat/completions', to: 'anthropic' } as const
+export const CLAUDE = { from: 'chat/completions', to: 'anthropic' } as const
 const FORCED = 'tool_choice: type "tool" and "any" are not supported for this model.'
-const NATIVE_TOOLS = [{ name: 'f', input_schema: { type: 'object' } }]
+export const NATIVE_TOOLS = [{ name: 'f', input_schema: { type: 'object' } }]
 const ANY_CALL = 'Answer by calling one of the tools.'
 const CALL = 'Answer by calling the tool f.'
 
@@ -107,62 +107,6 @@ export const FORCES: readonly Row[] = [
     refused: '"required"',
     instead: ANY_CALL,
     dropped: 'tool_choice',
-  },
-]
-
-const EAGER = { ...NATIVE_TOOLS[0], eager_input_streaming: true }
-const STRICT = [{ type: 'function', function: { ...TOOLS[0]?.function, strict: true } }]
-
-/** Claude Code streams the arguments of its tools early, and SDKs ask for strict ones; Copilot, Bedrock and others refuse both. */
-export const TOOL_MEMBERS: readonly Row[] = [
-  {
-    ...CLAUDE,
-    from: 'messages',
-    sentence: 'tools.0.custom.eager_input_streaming: Extra inputs are not permitted',
-    body: { max_tokens: 100, tools: [EAGER] },
-    refused: '"eager_input_streaming"',
-    instead: '"tools":[{"name":"f","input_schema":',
-    dropped: null,
-  },
-  {
-    ...CLAUDE,
-    from: 'messages',
-    sentence: 'tools.12.custom.strict: Extra inputs are not permitted',
-    body: { max_tokens: 100, tools: [{ ...NATIVE_TOOLS[0], strict: true }] },
-    refused: '"strict"',
-    dropped: null,
-  },
-  {
-    ...CLAUDE,
-    from: 'messages',
-    sentence: "Extra inputs are not permitted, field: 'tools[0].custom.eager_input_streaming', value: True",
-    body: { max_tokens: 100, tools: [EAGER, ...NATIVE_TOOLS.map((tool) => ({ ...tool, name: 'g' }))] },
-    refused: '"eager_input_streaming"',
-    dropped: null,
-  },
-  {
-    ...CHAT,
-    sentence: "Unknown parameter: 'tools[0].function.strict'.",
-    body: { tools: STRICT },
-    refused: '"strict"',
-    instead: '"tools":[{"type":"function","function":{"name":"f",',
-    dropped: null,
-  },
-  {
-    ...CHAT,
-    sentence:
-      "[{'type': 'extra_forbidden', 'loc': ('body', 'tools', 0, 'function', 'strict'), 'msg': 'Extra inputs are not permitted'",
-    body: { tools: STRICT },
-    refused: '"strict"',
-    dropped: null,
-  },
-  {
-    ...CHAT,
-    from: 'messages',
-    sentence: 'body.tools.0.function.strict: property is unsupported',
-    body: { max_tokens: 100, tools: [{ ...NATIVE_TOOLS[0], strict: true }] },
-    refused: '"strict"',
-    dropped: null,
   },
 ]
 

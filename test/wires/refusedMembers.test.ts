@@ -7,7 +7,8 @@ import { turnCatalog } from '../support/providers/turnCatalog.ts'
 import { refusal, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { HELLO, text } from './blockRows.ts'
-import { CHAT, FORCES, OTHERS, type Row, THINKING, TOOL_MEMBERS, TOOLS } from './demandRows.ts'
+import { CHAT, FORCES, OTHERS, type Row, THINKING, TOOLS } from './demandRows.ts'
+import { HINTS, TOOL_MEMBERS } from './unknownMemberRows.ts'
 
 const marked = { role: 'user', content: [{ ...text('hi'), cache_control: { type: 'ephemeral' } }] }
 const ROWS: readonly Row[] = [
@@ -89,7 +90,7 @@ after(async () => {
 })
 
 describe('an option that a model refuses', () => {
-  for (const one of [...ROWS, ...FORCES, ...THINKING, ...TOOL_MEMBERS, ...OTHERS]) {
+  for (const one of [...ROWS, ...FORCES, ...THINKING, ...TOOL_MEMBERS, ...HINTS, ...OTHERS]) {
     test(`${one.from} to ${one.to}: ${one.sentence} (${one.refused})`, async () => {
       row = one
       const before = provider.asked.length
@@ -113,6 +114,8 @@ describe('an option that a model refuses', () => {
     'tools.0.foo: Extra inputs are not permitted, messages.0.cache_control: Field required',
     "tools.0.name: 'strict' is not allowed",
     "Unknown parameter: 'strict'",
+    'the user is not supported in this region',
+    'messages.0.user: Extra inputs are not permitted',
   ]) {
     test(`is told of what its sentence says of anything else: ${sentence}`, async () => {
       row = { ...CHAT, sentence, body: {}, refused: 'm', dropped: null }

@@ -10,6 +10,7 @@ const OF_MODELS: ReadonlySet<RequestPart> = new Set([
   'thinkingOff',
   'topEffort',
   'toolMembers',
+  'hints',
 ])
 
 interface Refused {
