@@ -19,10 +19,10 @@ export function checkpointKeeper({ pool, log, key, limits }: CheckpointOptions):
   // Each report is logged once, not every second.
   let told = '[]'
   // As of the last pass that found all of the heads signed.
-  let seen = ''
+  let seen: string | undefined
   return new Loop('checkpoints', limits.checkpointMs, log, async () => {
     const versions = await headVersions(pool)
-    if (versions !== '' && versions === seen) return
+    if (versions === seen) return
     const signed = await signCheckpoint(pool, key, limits)
     if (signed === undefined) return
     if (signed.size === undefined) seen = versions

@@ -20,8 +20,8 @@ const LAST_SIGNED = `
   CROSS JOIN LATERAL (SELECT log, size, root FROM log_heads WHERE log = l.log ORDER BY size DESC LIMIT 1) h`
 
 /**
- * The state that a comparison of the heads depends on, as a text. Every change of a head makes a new version of its row; the log of heads,
- * which has a row too, changes with every checkpoint.
+ * The state that a comparison of the heads depends on, as a text: the version of each head's row, which changes with the head,
+ * and the last signed head. The log of heads has a row too, which changes with every checkpoint.
  */
 export async function headVersions(db: Queryable): Promise<string> {
   const found = await db.query<{ versions: string }>({

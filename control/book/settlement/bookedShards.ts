@@ -90,7 +90,7 @@ export class BookedShards {
     const { held, others } = found.rows[0] ?? { held: [], others: 0 }
     const fair = Math.ceil(SHARD_COUNT / (others + 1))
     if (held.length >= fair) return { held, taken: [], fair }
-    await this.pool.query(`DELETE FROM bookers WHERE NOT (${LIVING})`, [leaseMs])
+    await this.pool.query(`DELETE FROM bookers WHERE NOT ${LIVING}`, [leaseMs])
     const taken = await this.pool.query<{ shard: number }>(TAKE, [leaseMs, this.booker, fair - held.length])
     return { held, taken: taken.rows.map(({ shard }) => shard), fair }
   }

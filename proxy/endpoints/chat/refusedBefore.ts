@@ -3,7 +3,7 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { ChatLimits } from './limits.ts'
 import { WHOLE } from './source.ts'
 
-/** Parts that a model takes of no request or of every one, and whose place another form takes at no loss. */
+/** Parts that a model takes of no request or of every one, and that another form replaces, or that no answer needs. */
 const OF_MODELS: ReadonlySet<RequestPart> = new Set([
   'laterInstructions',
   'shownThoughts',
