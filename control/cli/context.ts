@@ -12,7 +12,7 @@ import { knownCatalogKey } from '../launch/catalogKey.ts'
 import { knownLogKey } from '../launch/logKey.ts'
 import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
-import { createPool, type Pool } from '../runtime/db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
 
 /** A command that cannot do its work; the message says how to fix it. Exit status 1. */
@@ -78,6 +78,9 @@ function variablesOf(env: NodeJS.ProcessEnv): Variables {
   }
 }
 
+/** Opens the pool of one command, which ends it. */
+export type OpenDatabase = (url: string, limits: Limits) => Pool
+
 /** The context of commands: connections that open on first use, and the output. */
 export class CliContext {
   readonly limits: Limits
@@ -86,8 +89,11 @@ export class CliContext {
   private readonly addresses: Addresses
   private openedPool: Promise<Pool> | undefined
   private openedRedis: Promise<Redis> | undefined
+  private readonly openDatabase: OpenDatabase
 
-  constructor(env: NodeJS.ProcessEnv, limits: Limits, isJson: boolean) {
+  /** @param openDatabase a process that runs many commands may keep connections between them */
+  constructor(env: NodeJS.ProcessEnv, limits: Limits, isJson: boolean, openDatabase: OpenDatabase) {
+    this.openDatabase = openDatabase
     this.limits = limits
     this.env = env
     this.isJson = isJson
@@ -181,7 +187,7 @@ export class CliContext {
   /** The database of the book, which may be empty. @throws CommandError when its address is not known */
   bareDatabase(): Pool {
     const url = this.addresses.databaseUrl
-    if (url !== undefined) return createPool(url, this.limits)
+    if (url !== undefined) return this.openDatabase(url, this.limits)
     throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
   }
 

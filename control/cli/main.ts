@@ -8,6 +8,7 @@ import { UnknownAccountError } from '../identity/accounts/accounts.ts'
 import { UnknownKeyError } from '../identity/keys/keys.ts'
 import type { Limits } from '../limits.ts'
 import { ArchiveError } from '../records/archive/archiveError.ts'
+import { createPool } from '../runtime/db/pool.ts'
 import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
@@ -18,7 +19,7 @@ import { CATALOG } from './catalog.ts'
 import { CHAIN } from './chain.ts'
 import { type Arguments, type Command, type CommandGroup, isSet, UsageError } from './command.ts'
 import { addCompletion } from './completion.ts'
-import { CliContext, CommandError } from './context.ts'
+import { CliContext, CommandError, type OpenDatabase } from './context.ts'
 import { EXPLAIN } from './explain.ts'
 import { HOLDS } from './holds.ts'
 import { IMPORT } from './import.ts'
@@ -93,10 +94,10 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 /** @returns the exit status */
-async function runCommand(argv: readonly string[], limits: Limits): Promise<number> {
+async function runCommand(argv: readonly string[], limits: Limits, openDatabase: OpenDatabase): Promise<number> {
   let status = 0
   const run = async (command: Command, args: Arguments): Promise<void> => {
-    const context = new CliContext(process.env, limits, isSet(args, 'json'))
+    const context = new CliContext(process.env, limits, isSet(args, 'json'), openDatabase)
     try {
       status = (await command.run(args, context)) ?? 0
     } finally {
@@ -126,6 +127,10 @@ function report(error: unknown): number {
  * Runs the command that the words name and prints its result or its error.
  * @returns the exit status: 0; 1 when it failed; 2 for a wrong call
  */
-export function main(argv: readonly string[], limits: Limits): Promise<number> {
-  return runCommand(argv, limits).catch(report)
+export function main(
+  argv: readonly string[],
+  limits: Limits,
+  openDatabase: OpenDatabase = createPool,
+): Promise<number> {
+  return runCommand(argv, limits, openDatabase).catch(report)
 }
