@@ -83,10 +83,15 @@ export const REPORTED_KEY = 'reported'
 export const RECALL_CHANNEL = 'recall'
 /** Pub/sub channel: ids of accounts whose free balance is read: leases that rest are given back. */
 export const REST_CHANNEL = 'rest'
-/** Pub/sub channel: ids of requests whose state is asked for; the proxy process that serves one answers with `askedKey`. */
+/**
+ * Pub/sub channel: ids of requests whose state is asked for; the proxy process that serves one answers with `askedKey`, the others
+ * with `deniedKey`.
+ */
 export const ASK_CHANNEL = 'ask'
 /** String, for a few seconds: `open` while the request is served, `ended` once its ending is on its way to the book. */
 export const askedKey = (requestId: string): string => `asked:${requestId}`
+/** String, for a few seconds: this proxy process does not serve the request. Those of a request are in one slot. */
+export const deniedKey = (requestId: string, owner: string): string => `denied:{${requestId}}:${owner}`
 /** Pub/sub channel: numbers of loadings that wait for the proxies to report their leases. */
 export const REPORT_CHANNEL = 'report'
 /** String: the CatalogRecord in force. */

@@ -126,7 +126,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
     this.ticks.wake()
     // Last, so that the hold of an ending that breaks a rule stays.
     this.open.remove(hold)
-    this.recent.add(ending.requestId, ending.shard)
+    this.recent.add(ending.requestId, ending.shard, performance.now())
   }
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */
@@ -163,13 +163,14 @@ export class Leases implements Holding, Settlements, KeyDependents {
   }
 
   /**
-   * Whether a request is or was served here.
-   * @returns undefined when it was not; an ended request is on its way to the book
+   * Whether a request is or was served here. An ended one is on its way to the book.
+   * @returns undefined when more requests end here than are remembered until they are booked
    */
-  asked(requestId: string): 'open' | 'ended' | undefined {
+  asked(requestId: string): 'open' | 'ended' | 'unknown' | undefined {
     if (this.open.get(requestId) !== undefined) return 'open'
     const shard = this.recent.shardOf(requestId)
-    if (shard === undefined) return undefined
+    const sinceMs = performance.now() - this.options.limits.askedMs
+    if (shard === undefined) return this.recent.reachBackTo(sinceMs) ? 'unknown' : undefined
     this.shards[shard]?.deliverSoon()
     return 'ended'
   }

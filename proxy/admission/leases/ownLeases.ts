@@ -4,6 +4,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import {
   ASK_CHANNEL,
   askedKey,
+  deniedKey,
   RECALL_CHANNEL,
   REPORT_CHANNEL,
   REPORTED_KEY,
@@ -114,8 +115,9 @@ export class OwnLeases {
   private answer(requestId: string): void {
     const state = this.leases.asked(requestId)
     if (state === undefined) return
-    const { commands, limits, onFault } = this.options
-    commands.set(askedKey(requestId), state, 'PX', limits.askedMs).catch(onFault)
+    const { commands, limits, onFault, owner } = this.options
+    const key = state === 'unknown' ? deniedKey(requestId, owner) : askedKey(requestId)
+    commands.set(key, state, 'PX', limits.askedMs).catch(onFault)
   }
 
   /** Control repeats the question until it is answered. */

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
-import { ASK_CHANNEL, askedKey } from '../../../contract/wire/redisKeys.ts'
+import { ASK_CHANNEL, askedKey, deniedKey, OWNERS_KEY } from '../../../contract/wire/redisKeys.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
@@ -18,6 +18,8 @@ import { appendEndings, endedOf } from '../../support/parts/endings.ts'
 import { type Book, startBook, until } from '../../support/parts/ledger.ts'
 import { testCatalog } from '../../support/testCatalog.ts'
 
+/** By so much a timer may fire early. */
+const TIMER_MS = 2
 const limits = limitsWith({ settlementBlockMs: 100, receiptWaitMs: 8_000 })
 
 let book: Book
@@ -76,6 +78,41 @@ test('a running request is reported as not ended', async () => {
 
 test('receipts booked while no proxy answers are found', async () => {
   answer = deliver
+  const patient = new ReceiptReader(book.pool, book.redis, { ...limits, receiptAskMs: 3_000 })
+  assert.equal(JSON.parse(await patient.single(newId('req'), keyId)).cost.units, '7')
+})
+
+test('an id that every proxy denies is waited for by no key, and by readers without one for the whole time', async (t) => {
+  t.after(() => book.redis.del(OWNERS_KEY))
+  await book.redis.zadd(OWNERS_KEY, Date.now(), 'own_a', Date.now(), 'own_b')
+  const deny = (requestId: string, owner: string) => book.redis.set(deniedKey(requestId, owner), '', 'PX', 5_000)
+  const patient = new ReceiptReader(book.pool, book.redis, { ...limits, receiptAskMs: 120_000 })
+  answer = (requestId) => Promise.all(['own_a', 'own_b'].map((owner) => deny(requestId, owner)))
+  await assert.rejects(patient.single(newId('req'), keyId), unknown)
+  assert.equal(await patient.booked(newId('req'), accountId, ''), undefined)
+
+  const lasted = async (asker: string) => {
+    const startedMs = performance.now()
+    await assert.rejects(reader.single(newId('req'), asker), unknown)
+    return performance.now() - startedMs
+  }
+  assert.ok((await lasted('')) >= limits.receiptAskMs - TIMER_MS)
+  answer = (requestId) => deny(requestId, 'own_a')
+  assert.ok((await lasted(keyId)) >= limits.receiptAskMs - TIMER_MS, 'one of two denied it')
+  answer = (requestId) => Promise.all([deny(requestId, 'own_a'), tell(requestId, 'ended'), deliver(requestId)])
+  assert.equal(JSON.parse(await patient.single(newId('req'), keyId)).cost.units, '7')
+})
+
+test('proxies that listen and are not yet noted are waited for', async (t) => {
+  t.after(() => book.redis.del(OWNERS_KEY))
+  await book.redis.zadd(OWNERS_KEY, Date.now(), 'own_a')
+  const second = connectRedis(book.redisServer.url, 'wait')
+  t.after(() => second.disconnect())
+  await second.subscribe(ASK_CHANNEL)
+  answer = async (requestId) => {
+    await book.redis.set(deniedKey(requestId, 'own_a'), '', 'PX', 5_000)
+    await deliver(requestId)
+  }
   const patient = new ReceiptReader(book.pool, book.redis, { ...limits, receiptAskMs: 3_000 })
   assert.equal(JSON.parse(await patient.single(newId('req'), keyId)).cost.units, '7')
 })

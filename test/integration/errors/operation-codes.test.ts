@@ -162,7 +162,9 @@ async function credits(): Promise<string> {
 }
 
 async function costOf(requestId: string): Promise<{ status: number; units?: string | undefined; state?: string }> {
-  const response = await fetch(`${stack.baseUrl}/x402/v1/receipts/${requestId}`)
+  const response = await fetch(`${stack.baseUrl}/v1/receipts/${requestId}`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  })
   const receipt = (await response.json()) as { status?: string; cost?: { units: string } }
   return { status: response.status, units: receipt.cost?.units, ...(receipt.status && { state: receipt.status }) }
 }

@@ -217,7 +217,9 @@ for (const [send, cases] of [
       const reply = await send(path, body)
       assertError(reply, status, code, param)
       assert.equal((await stack.provider.log()).length, before)
-      const receipt = await fetch(`${stack.baseUrl}/x402/v1/receipts/${reply.headers.get('x-request-id')}`)
+      const receipt = await fetch(`${stack.baseUrl}/v1/receipts/${reply.headers.get('x-request-id')}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      })
       assert.equal(receipt.status, 404, 'something was held')
     })
   }

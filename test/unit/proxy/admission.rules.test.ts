@@ -185,6 +185,7 @@ test('a request whose charge breaks a rule stays held, and its next ending is ta
   assert.deepEqual([leases.asked('req_1'), leases.counts.undelivered, written], ['open', 0, 0])
   end(7)
   assert.deepEqual([leases.asked('req_1'), leases.counts.undelivered, written], ['ended', 1, 1])
+  assert.equal(leases.asked('req_2'), 'unknown')
   // The second ending of a request finds no hold.
   end(7)
   assert.deepEqual([faults, leases.counts.undelivered], [['req_1'], 1])
