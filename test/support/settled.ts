@@ -24,12 +24,13 @@ export function untilSettled(redisUrl: string, timeoutMs: number): Promise<void>
       async () => {
         // Holds first: a hold that ends between the two looks is in a stream at the second.
         left = await heldIn(redis)
+        if (left.length > 0) return false
         const [lengths, epochs] = [pipelineOf(redis), pipelineOf(redis)]
         for (let shard = 0; shard < SHARD_COUNT; shard++) {
           lengths.xlen(ledgerStream(shard))
           epochs.exists(epochKey(shard))
         }
-        return left.length === 0 && isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
+        return isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
       },
       timeoutMs,
     ),
