@@ -2,6 +2,7 @@
 // of them; slots move while requests run.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { newId } from '../../contract/wire/ids.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { scanKeys } from '../../contract/wire/redisShards.ts'
@@ -24,7 +25,8 @@ before(async () => {
     redis: cluster,
     workers: 2,
     catalog: { models },
-    limits: { videoPollMinMs: 50, leaseRestMs: 300 },
+    // Longer than a test may take, so that a receipt which no proxy denies is waited for in vain.
+    limits: { videoPollMinMs: 50, leaseRestMs: 300, receiptAskMs: 3_600_000 },
   })
 })
 after(() => stack.finish())
@@ -61,6 +63,15 @@ test('in a cluster, concurrent holds and settlements of many accounts stay withi
   )
   await Promise.all(calls)
   for (const [accountId, units] of charged) await untilFree(accountId, START_UNITS - units)
+})
+
+test('in a cluster, a receipt that does not exist is not found as soon as all processes have denied it', async () => {
+  const { apiKey } = await newAccount()
+  for (let i = 0; i < ACCOUNTS; i++) {
+    const headers = { authorization: `Bearer ${apiKey}` }
+    const reply = await fetch(`${stack.baseUrl}/v1/receipts/${newId('req')}`, { headers })
+    assert.equal(reply.status, 404, await reply.text())
+  }
 })
 
 test('in a cluster, video jobs stay within the slots of their accounts', async () => {

@@ -156,12 +156,12 @@ export class ReceiptReader {
   private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
     if (!isYounger(requestId, this.limits.totalTimeoutMs)) throw new GatewayError('receipt_not_found')
     const row = await this.publicPlaces.use('', async () => {
-      const rest = sleep(this.limits.receiptAskMs)
+      const untilMs = performance.now() + this.limits.receiptAskMs
       try {
         return await this.awaitKnown(requestId, () => isUnderWayAnywhere(this.redis, requestId, this.limits))
       } catch (error) {
         // The search is too much work to begin the next one as soon as all proxies have denied this id.
-        await rest
+        await sleep(Math.max(untilMs - performance.now(), 0))
         throw error
       }
     })

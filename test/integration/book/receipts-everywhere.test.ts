@@ -1,14 +1,21 @@
 // Goal: a receipt can be read from any process of the proxy as soon as it was shown, with its key and without.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { newId } from '../../../contract/wire/ids.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const ROUNDS = 10
+/** Longer than a test may take. */
+const ASK_MS = 3_600_000
 
 let stack: Stack
 before(async () => {
-  stack = await startStack({ workers: 2, catalog: { models: [{ id: 'test/small' }] } })
+  stack = await startStack({
+    workers: 2,
+    limits: { receiptAskMs: ASK_MS },
+    catalog: { models: [{ id: 'test/small' }] },
+  })
 })
 after(() => stack.finish())
 
@@ -29,5 +36,16 @@ test('a receipt just shown can be read over other connections', async () => {
       read(`/x402/v1/receipts/${id}`, {}),
     ])
     assert.deepEqual(found, [id, id])
+  }
+})
+
+test('a receipt that does not exist is not found as soon as all processes have denied it', async () => {
+  const { apiKey } = await stack.createAccount()
+  const headers = { authorization: `Bearer ${apiKey}` }
+  const refused = await chat(stack.baseUrl, apiKey, { model: 'test/none' })
+  for (const id of [refused.headers.get('x-request-id') ?? '', newId('req'), newId('req')]) {
+    const reply = await fetch(`${stack.baseUrl}/v1/receipts/${id}`, { headers })
+    const { error } = (await reply.json()) as { error: { code: string } }
+    assert.deepEqual([reply.status, error.code], [404, 'receipt_not_found'])
   }
 })
