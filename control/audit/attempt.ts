@@ -29,7 +29,14 @@ export async function attemptIn<T>(
   // The first statements of the work are sent with the savepoint: an audit has hundreds of them, each a round trip.
   const [saved, done] = await Promise.allSettled([client.query('SAVEPOINT audit_check'), work()])
   if (saved.status === 'rejected') throw saved.reason
-  if (done.status === 'rejected') await client.query('ROLLBACK TO SAVEPOINT audit_check')
-  await client.query('RELEASE SAVEPOINT audit_check')
-  return done.status === 'rejected' ? otherwise(done.reason) : done.value
+  try {
+    if (done.status === 'rejected') throw done.reason
+    // It fails where the work has not reported the error of one of its statements.
+    await client.query('RELEASE SAVEPOINT audit_check')
+    return done.value
+  } catch (error) {
+    await client.query('ROLLBACK TO SAVEPOINT audit_check')
+    await client.query('RELEASE SAVEPOINT audit_check')
+    return otherwise(error)
+  }
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { attempt, attemptIn, broken } from '../../../../control/audit/attempt.ts'
-import type { Client } from '../../../../control/runtime/db/pool.ts'
+import { type Client, createPool, withTransaction } from '../../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../../support/limits.ts'
+import { freshDatabase } from '../../../support/services.ts'
 
 const boom = (): never => {
   throw new Error('no table\nat line 5')
@@ -49,4 +51,28 @@ test('work in a transaction leaves nothing of itself after an error, and an erro
     ),
     /connection lost/,
   )
+})
+
+test('the transaction goes on after a statement that fails, reported by the work or not', async (t) => {
+  const pool = createPool(await freshDatabase({ empty: true }), limits)
+  t.after(() => pool.end())
+  await withTransaction(pool, async (client) => {
+    const failing = () => client.query('SELECT 1 / 0')
+    const works: readonly (() => Promise<unknown>)[] = [
+      failing,
+      () => Promise.all([failing(), client.query('SELECT 1')]),
+      () => failing().catch(() => 'silent'),
+    ]
+    for (const work of works) {
+      assert.equal(await attemptIn(client, work, () => 'failed'), 'failed')
+      assert.equal(
+        await attemptIn(
+          client,
+          async () => 'done',
+          () => 'failed',
+        ),
+        'done',
+      )
+    }
+  })
 })
