@@ -6,6 +6,7 @@ import { newId } from '../../contract/wire/ids.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { scanKeys } from '../../contract/wire/redisShards.ts'
+import { api, assertRefused } from '../support/clients/apiClient.ts'
 import { chat, chatStream, completion } from '../support/clients/chatClient.ts'
 import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../support/clients/videoClient.ts'
 import { startTestCluster, type TestCluster } from '../support/redis/redisCluster.ts'
@@ -68,9 +69,8 @@ test('in a cluster, concurrent holds and settlements of many accounts stay withi
 test('in a cluster, a receipt that does not exist is not found as soon as all processes have denied it', async () => {
   const { apiKey } = await newAccount()
   for (let i = 0; i < ACCOUNTS; i++) {
-    const headers = { authorization: `Bearer ${apiKey}` }
-    const reply = await fetch(`${stack.baseUrl}/v1/receipts/${newId('req')}`, { headers })
-    assert.equal(reply.status, 404, await reply.text())
+    const answer = await api(stack.baseUrl, 'GET', `/v1/receipts/${newId('req')}`, { token: apiKey })
+    assertRefused(answer, 404, 'receipt_not_found')
   }
 })
 

@@ -169,8 +169,9 @@ export class Leases implements Holding, Settlements, KeyDependents {
   asked(requestId: string): 'open' | 'ended' | 'unknown' | undefined {
     if (this.open.get(requestId) !== undefined) return 'open'
     const shard = this.recent.shardOf(requestId)
-    const sinceMs = performance.now() - this.options.limits.askedMs
-    if (shard === undefined) return this.recent.reachBackTo(sinceMs) ? 'unknown' : undefined
+    if (shard === undefined) {
+      return this.recent.reachBackTo(performance.now() - this.options.limits.askedMs) ? 'unknown' : undefined
+    }
     this.shards[shard]?.deliverSoon()
     return 'ended'
   }

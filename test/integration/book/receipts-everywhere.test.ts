@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
+import { api, assertRefused } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -41,11 +42,9 @@ test('a receipt just shown can be read over other connections', async () => {
 
 test('a receipt that does not exist is not found as soon as all processes have denied it', async () => {
   const { apiKey } = await stack.createAccount()
-  const headers = { authorization: `Bearer ${apiKey}` }
   const refused = await chat(stack.baseUrl, apiKey, { model: 'test/none' })
   for (const id of [refused.headers.get('x-request-id') ?? '', newId('req'), newId('req')]) {
-    const reply = await fetch(`${stack.baseUrl}/v1/receipts/${id}`, { headers })
-    const { error } = (await reply.json()) as { error: { code: string } }
-    assert.deepEqual([reply.status, error.code], [404, 'receipt_not_found'])
+    const answer = await api(stack.baseUrl, 'GET', `/v1/receipts/${id}`, { token: apiKey })
+    assertRefused(answer, 404, 'receipt_not_found')
   }
 })

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createPool } from '../../../control/runtime/db/pool.ts'
+import { api } from '../../support/clients/apiClient.ts'
 import { assertError, chat, chatStream, type ErrorBody, postTo, type Reply } from '../../support/clients/chatClient.ts'
 import { mediaModel, postForm, postJson } from '../../support/clients/mediaClient.ts'
 import { limits } from '../../support/limits.ts'
@@ -162,11 +163,11 @@ async function credits(): Promise<string> {
 }
 
 async function costOf(requestId: string): Promise<{ status: number; units?: string | undefined; state?: string }> {
-  const response = await fetch(`${stack.baseUrl}/v1/receipts/${requestId}`, {
-    headers: { authorization: `Bearer ${apiKey}` },
+  const path = `/v1/receipts/${requestId}`
+  const { status, body } = await api<{ status?: string; cost?: { units: string } }>(stack.baseUrl, 'GET', path, {
+    token: apiKey,
   })
-  const receipt = (await response.json()) as { status?: string; cost?: { units: string } }
-  return { status: response.status, units: receipt.cost?.units, ...(receipt.status && { state: receipt.status }) }
+  return { status, units: body.cost?.units, ...(body.status && { state: body.status }) }
 }
 
 async function assertUncharged(...[code, status, type, provoke]: Refusal): Promise<void> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { api } from '../../support/clients/apiClient.ts'
 import { assertError } from '../../support/clients/chatClient.ts'
 import { MEDIA_MODELS, postForm, postJson } from '../../support/clients/mediaClient.ts'
 import { limits } from '../../support/limits.ts'
@@ -217,9 +218,8 @@ for (const [send, cases] of [
       const reply = await send(path, body)
       assertError(reply, status, code, param)
       assert.equal((await stack.provider.log()).length, before)
-      const receipt = await fetch(`${stack.baseUrl}/v1/receipts/${reply.headers.get('x-request-id')}`, {
-        headers: { authorization: `Bearer ${apiKey}` },
-      })
+      const id = reply.headers.get('x-request-id')
+      const receipt = await api(stack.baseUrl, 'GET', `/v1/receipts/${id}`, { token: apiKey })
       assert.equal(receipt.status, 404, 'something was held')
     })
   }
