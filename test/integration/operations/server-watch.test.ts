@@ -1,7 +1,7 @@
 // Goal: what docs/operations/incidents.md says of a database or a Redis that is slow, and of a lag, is seen where it says: in metrics
 // and in one log line at each change. Method: control's own watches run against real servers behind relays that keep the bytes.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
 import { pino } from 'pino'
 import { HOUR_MS } from '../../../contract/api/time.ts'
 import { newId } from '../../../contract/wire/ids.ts'
@@ -71,6 +71,12 @@ before(async () => {
   })
 })
 
+/** A test that fails leaves no server that stands still to the next one. */
+afterEach(() => {
+  postgresRelay.release()
+  redisRelay.release()
+})
+
 after(async () => {
   metrics.stop()
   await watches.stop()
@@ -95,7 +101,21 @@ async function scraped(name: string): Promise<number> {
 const IN_TIME = 0.9
 const events = (event: string): number => lines.filter((line) => line['event'] === event).length
 
-/** A machine that is busy may be slow as well: a change is one line more than before. */
+/** What is logged when a watch begins to see trouble, and the end of it. */
+const ENDS = {
+  postgres_slow: 'postgres_recovered',
+  redis_slow: 'redis_recovered',
+  settlement_late: 'settlement_caught_up',
+  export_late: 'export_caught_up',
+} as const
+
+/** Makes trouble while its watch sees none: a machine that is busy is slow by itself, and trouble is logged where it begins. */
+async function began(event: keyof typeof ENDS, change: () => unknown): Promise<void> {
+  await until(`no ${event} is open`, async () => events(event) === events(ENDS[event]))
+  await logged(event, change)
+}
+
+/** A change is one line more than before. */
 async function logged(event: string, change: () => unknown): Promise<void> {
   const before = events(event)
   await change()
@@ -106,7 +126,7 @@ test('a database that stands still is seen in metrics, and logged once, and so i
   await until('PostgreSQL is asked', async () => (await scraped('postgres_sessions_max')) > 0)
   await until('it is in time', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
   assert.equal(await scraped('shards'), 64)
-  await logged('postgres_slow', () => postgresRelay.hold('server'))
+  await began('postgres_slow', () => postgresRelay.hold('server'))
   const told = events('postgres_slow')
   await until('the metric grows', async () => (await scraped('postgres_round_trip_seconds')) > 1.5)
   const waiting = Array.from({ length: 5 }, () => pool.query('SELECT 1'))
@@ -135,7 +155,7 @@ test('a Redis that stands still is seen in metrics, and logged once', async () =
   await until('Redis is asked', async () => (await scraped('redis_used_bytes')) > 0)
   await book.redis.config('SET', 'maxmemory', '104857600')
   await until('its bound is known', async () => (await scraped('redis_max_bytes')) === 104_857_600)
-  await logged('redis_slow', () => redisRelay.hold('server'))
+  await began('redis_slow', () => redisRelay.hold('server'))
   await until('the metric grows', async () => (await scraped('redis_round_trip_seconds')) > 1.5)
   await logged('redis_recovered', () => redisRelay.release())
   await until('the metric falls', async () => (await scraped('redis_round_trip_seconds')) < IN_TIME)
@@ -146,7 +166,7 @@ test('booking that is late is logged at its begin and at its end', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await ensureOpen(book)
   const settlement = settlementOf({ requestId: newId('req'), accountId, chargeUnits: 1 })
-  await logged('settlement_late', () => appendEnded(book.redis, settlement, accountId, 1))
+  await began('settlement_late', () => appendEnded(book.redis, settlement, accountId, 1))
   await logged('settlement_caught_up', () => drainAll(book))
   const late = lines.find((line) => line['event'] === 'settlement_late')
   assert.ok(Number(late?.['lagMs']) > 1_000)
@@ -155,7 +175,7 @@ test('booking that is late is logged at its begin and at its end', async () => {
 test('an export that is late is logged at its begin and at its end', async () => {
   const exportedUntil = (hour: number) => book.pool.query('UPDATE export_progress SET hour = $1', [hour])
   const thisHour = Math.floor(Date.now() / HOUR_MS)
-  await logged('export_late', () => exportedUntil(thisHour - 4))
+  await began('export_late', () => exportedUntil(thisHour - 4))
   await logged('export_caught_up', () => exportedUntil(thisHour - 1))
   assert.deepEqual([events('export_late'), events('export_caught_up')], [1, 1])
   const late = lines.find((line) => line['event'] === 'export_late')
