@@ -30,6 +30,8 @@ export interface PromptSize {
   privateImage?: string
   /** A text is forwarded in another form than it was sent in, so not as its original bytes; absent is false. */
   rewritten?: boolean
+  /** The input of a call has numbers that lost digits when the body was parsed; absent is false. */
+  rounded?: boolean
   /** A tool call has the member that only some providers take back; absent is false. */
   callMembers?: boolean
   /** A message has reasoning that only some providers take back, under `KEPT_REASONING`; absent is false. */

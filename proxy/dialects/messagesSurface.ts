@@ -5,6 +5,7 @@ import { anthropicErrorEvent } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
 import { AnthropicWriter } from './anthropic/anthropicWriter.ts'
+import { callsIn } from './anthropic/callBlocks.ts'
 import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
 import { stopReasonOf } from './anthropic/stopReasons.ts'
@@ -37,6 +38,7 @@ export const messagesSurface: ChatSurface<'messages'> = {
   name: 'messages',
   endpoint: 'messages',
   read: (body, limits) => readMessagesRequest(body, limits),
+  callsIn,
   codecs: { openai: translate(openaiForMessages, messagesClient), anthropic: nativeCodec },
   faultEvents: anthropicErrorEvent,
 }

@@ -32,12 +32,12 @@ export function exactObject(text: string): JsonObject | null {
   })
 }
 
-/** A value as JSON, with the objects of exactObject in it as they were. */
-export function exactJson(value: unknown): string {
+/** A value as JSON, with the objects of exactObject in it as they were. @param replacer as JSON.stringify takes it */
+export function exactJson(value: unknown, replacer?: (name: string, value: unknown) => unknown): string {
   const exact: string[] = []
   texts = exact
   try {
-    const json = JSON.stringify(value)
+    const json = JSON.stringify(value, replacer)
     return exact.length === 0 ? json : json.replace(MARKS, (_, place: string) => exact[Number(place)] ?? 'null')
   } finally {
     texts = null

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { postJson } from '../support/clients/mediaClient.ts'
+import { postJson, send } from '../support/clients/mediaClient.ts'
 import { OVER, turnCatalog } from '../support/providers/turnCatalog.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -104,6 +104,11 @@ describe('of a history', () => {
       ],
     }),
   }
+  const assertSent = (reply: { readonly status: number; readonly text: string }): void => {
+    assert.equal(reply.status, 200, reply.text)
+    assert.ok(plain(sent).includes(plain(input)), `${input} in ${sent}`)
+    assert.equal(typeof JSON.parse(sent), 'object')
+  }
   for (const dialect of OVER) {
     for (const [path, history] of Object.entries(histories)) {
       test(`for ${dialect}, of ${path}`, async () => {
@@ -112,9 +117,37 @@ describe('of a history', () => {
             model: `test/${dialect}`,
             ...history(),
           })
-          assert.equal(reply.status, 200)
-          assert.ok(plain(sent).includes(plain(input)), `${input} in ${sent}`)
-          assert.equal(typeof JSON.parse(sent), 'object')
+          assertSent(reply)
+        }
+      })
+    }
+  }
+
+  const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }
+  const beside: Readonly<Record<string, unknown[]>> = {
+    'nothing else': [],
+    'a kept text': [{ type: 'text', text: 'kept', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    'a long text': [{ type: 'text', text: 'long '.repeat(1_000) }],
+    'an image': [image],
+    'a long image': [{ ...image, source: { ...image.source, data: PIXEL + 'A'.repeat(60_000) } }],
+    'a text of 400 KB': [{ type: 'text', text: 'x'.repeat(400_000) }],
+  }
+  for (const dialect of OVER) {
+    for (const [name, blocks] of Object.entries(beside)) {
+      test(`for ${dialect}, of messages, beside ${name}`, async () => {
+        const place = '"input":{}'
+        const use = { type: 'tool_use', id: 'c', name: 'f', input: {} }
+        const result = { type: 'tool_result', tool_use_id: 'c', content: 'ok' }
+        const content = [
+          { role: 'assistant', content: [use] },
+          { role: 'user', content: [result] },
+        ]
+        const said = [{ role: 'user', content: [...blocks, { type: 'text', text: 'hi' }] }, ...content]
+        const body = JSON.stringify({ model: `test/${dialect}`, max_tokens: 50, messages: said })
+        for (input of [...INPUTS, `{"id":12345678901234567890,"text":"${'long '.repeat(1_000)}"}`]) {
+          const json = body.replace(place, `"input":${input}`)
+          assertSent(await send(`${stack.baseUrl}/v1/messages`, apiKey, json, { 'content-type': 'application/json' }))
         }
       })
     }

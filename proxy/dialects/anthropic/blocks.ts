@@ -1,8 +1,8 @@
-import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
+import { exactJson, isRounded } from '../../json/exactJson.ts'
 import { isGiven } from '../../json/fields.ts'
 import { calledName } from '../shared/clientTools.ts'
 import { IMAGE_TYPES, imageType, noteData } from '../shared/dataUrl.ts'
@@ -204,7 +204,11 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
 
 function readToolUse(block: JsonObject, field: string, { size, members }: Reading): JsonObject {
   const input = readInput(block['input'] ?? {}, `${field}.input`)
-  size.textBytes += jsonBytes(input)
+  size.textBytes += Buffer.byteLength(exactJson(input))
+  if (isRounded(input)) {
+    size.rounded = true
+    size.rewritten = true
+  }
   const id = callId(readCallId(block['id'], `${field}.id`, size))
   members.give(id, size)
   return { type: 'tool_use', id, name: calledName(readText(block['name'], `${field}.name`, size)), input }

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import { isGiven } from '../../json/fields.ts'
 
 const MINUTES: JsonObject = Object.freeze({ type: 'ephemeral' })
@@ -30,6 +31,6 @@ export function readCacheControl(mark: unknown, field: string): JsonObject {
  * @param pricesHour where an hour in the cache has no price, the marks for it become ordinary ones
  */
 export function messagesText(body: JsonObject, pricesHour: boolean): string {
-  if (pricesHour) return JSON.stringify(body)
-  return JSON.stringify(body, (_name, value: unknown) => (value === HOUR ? MINUTES : value))
+  if (pricesHour) return exactJson(body)
+  return exactJson(body, (_name, value) => (value === HOUR ? MINUTES : value))
 }

@@ -48,9 +48,14 @@ export function contentOf({ content }: JsonObject): JsonObject[] | null {
   return Array.isArray(content) ? content.filter(isJsonObject) : null
 }
 
-/** The blocks of a checked message. */
+/** The blocks of a message. */
 export function blocksOf(message: JsonObject): JsonObject[] {
   return contentOf(message) ?? []
+}
+
+/** The calls in the messages of a body that is not checked. */
+export function callsIn({ messages }: JsonObject): JsonObject[] {
+  return Array.isArray(messages) ? messages.filter(isJsonObject).flatMap(blocksOf).filter(isCall) : []
 }
 
 /** A block whose text is one, to which packages add the deltas; the same object where it is. */

@@ -1,5 +1,6 @@
 import { CALL_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { exactJson } from '../../json/exactJson.ts'
 import { sentName } from '../shared/clientTools.ts'
 import { userForOpenai } from '../shared/endUser.ts'
 import { fittingCallId } from '../shared/historyCallIds.ts'
@@ -84,7 +85,7 @@ function assistantMessage(blocks: readonly JsonObject[], members: CallsBefore): 
 }
 
 function toolCall({ id, name, input }: JsonObject, members: CallsBefore): JsonObject {
-  const said = { name: sentName(String(name)), arguments: JSON.stringify(input) }
+  const said = { name: sentName(String(name)), arguments: exactJson(input) }
   const back = members.get(id)?.member
   return {
     id: fittingCallId(String(id)),

@@ -129,6 +129,8 @@ export interface ChatSurface<Served extends ChatEndpoint = ChatEndpoint> {
   readonly endpoint: Served
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: DialectLimits): ChatRequest
+  /** The objects of a body that have inputs of calls as JSON, as member `input`; absent for a format that has them as text. */
+  callsIn?(body: JsonObject): JsonObject[]
   readonly codecs: Codecs<Served>
   /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string

@@ -6,6 +6,7 @@ import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface, CutRequest } from '../../dialects/shared/codec.ts'
 import { cutRequest } from '../../dialects/shared/cutRequest.ts'
+import { readChat } from '../../dialects/shared/readChat.ts'
 import { base64Span } from '../../json/base64Span.ts'
 import { CutJson, hasMark } from '../../json/cutJson.ts'
 import type { JsonLimits } from '../../json/limits.ts'
@@ -41,10 +42,10 @@ export function readSmallBody(body: Buffer, surface: ChatSurface, bounds: SmallB
   const strings = body.length < LONG_STRING_BYTES ? null : longStringsIn(body, limits.jsonDepthMax, atOnceBytesMax)
   // Without them, or with a fault in it, it is read as a whole.
   if (strings === null)
-    return isSmall ? whole(surface.read(readJsonBody(body, limits.jsonDepthMax), limits)) : undefined
+    return isSmall ? whole(readChat(surface, body, readJsonBody(body, limits.jsonDepthMax), limits)) : undefined
   const read = body.length <= withDataBytesMax ? readWithoutData(body, strings, surface, bounds) : undefined
   if (read !== undefined || !isSmall) return read
-  const request = surface.read(parseJsonBody(body), limits)
+  const request = readChat(surface, body, parseJsonBody(body), limits)
   return whole(request, sendsOwnBytes(request) ? cutRequest(body, strings, surface, limits) : null)
 }
 
@@ -60,7 +61,7 @@ function readWithoutData(
   const short = new CutJson(body, data)
   const rest = short.rest()
   if (rest.length > atOnceBytesMax) return undefined
-  const request = readWhere(() => surface.read(parseJsonBody(rest), limits))
+  const request = readWhere(() => readChat(surface, rest, parseJsonBody(rest), limits))
   // Only what was read as data, and goes to providers alone, is forwarded as it is; anything else would have to be measured.
   if (request?.prompt.dataMarks?.size !== data.length || hasMark(request.echo ?? '')) return undefined
   const spans = strings.map((string) => data.find(({ end }) => end === string.end) ?? string)

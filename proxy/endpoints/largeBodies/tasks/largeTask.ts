@@ -9,6 +9,7 @@ import { messagesOf, printCount } from '../../../dialects/anthropic/native.ts'
 import type { ChatFields, ChatRequest } from '../../../dialects/shared/chatRequest.ts'
 import type { Printed, SurfaceName } from '../../../dialects/shared/codec.ts'
 import { codecOf } from '../../../dialects/shared/codec.ts'
+import { readChat } from '../../../dialects/shared/readChat.ts'
 import { checkBounds } from '../../../json/jsonBounds.ts'
 import { conversationOf } from '../../run/affinity.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
@@ -82,7 +83,7 @@ function prompt(task: Extract<LargeTask, { name: 'prompt' }>): PromptSample {
 function chatRequest(task: LargeTask, surface: SurfaceName): ChatRequest {
   const bytes = bytesOf(task)
   mendSurrogates(bytes)
-  return SURFACES[surface].read(readJsonBody(bytes, task.limits.jsonDepthMax), task.limits)
+  return readChat(SURFACES[surface], bytes, readJsonBody(bytes, task.limits.jsonDepthMax), task.limits)
 }
 
 /** A Messages request for counting alone, without an answer. */
