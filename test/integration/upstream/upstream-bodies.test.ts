@@ -36,6 +36,8 @@ before(async () => {
     })
     request.on('end', () => response.end(`${request.headers['content-length']} ${bytes} ${hash.digest('hex')}`))
   })
+  // Server and transport share this process, which is busy for seconds with a large file: the server would close its end.
+  server.keepAliveTimeout = 0
   server.on('connection', () => connections++)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -56,10 +58,10 @@ function send(transport: Transport, path: string, body: UpstreamRequest['body'])
     requestId: 'req_test',
     body,
     fresh: false,
-    connectTimeoutMs: 5_000,
-    firstByteTimeoutMs: 20_000,
-    idleTimeoutMs: 5_000,
-    totalTimeoutMs: 30_000,
+    connectTimeoutMs: 60_000,
+    firstByteTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
+    totalTimeoutMs: 60_000,
   }
   return new Promise((resolve, reject) => {
     let text = ''
