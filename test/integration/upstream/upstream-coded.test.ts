@@ -82,10 +82,10 @@ function asked(): UpstreamRequest {
     requestId: 'req_test',
     body: null,
     fresh: false,
-    connectTimeoutMs: 5_000,
-    firstByteTimeoutMs: 10_000,
-    idleTimeoutMs: 10_000,
-    totalTimeoutMs: 30_000,
+    connectTimeoutMs: 60_000,
+    firstByteTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
+    totalTimeoutMs: 60_000,
   }
 }
 

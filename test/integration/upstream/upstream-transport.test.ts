@@ -69,7 +69,7 @@ async function play(socket: Socket, script: Script | undefined): Promise<void> {
 const SILENCE_MS = 3_000
 let nextPath = 0
 
-function ask(transport: Transport, script: Script, silenceMs = 10_000): Promise<Verdict | TransportFailure> {
+function ask(transport: Transport, script: Script, silenceMs = 60_000): Promise<Verdict | TransportFailure> {
   const path = `/${nextPath++}`
   scripts.set(path, script)
   return new Promise((resolve) => {
@@ -86,10 +86,10 @@ function ask(transport: Transport, script: Script, silenceMs = 10_000): Promise<
         requestId: 'req_test',
         body: null,
         fresh: false,
-        connectTimeoutMs: 10_000,
+        connectTimeoutMs: 60_000,
         firstByteTimeoutMs: silenceMs,
         idleTimeoutMs: silenceMs,
-        totalTimeoutMs: 20_000,
+        totalTimeoutMs: 60_000,
       },
       {
         onHead: (code: number, headers: UpstreamHeaders) => {
