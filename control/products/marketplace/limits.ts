@@ -29,7 +29,7 @@ export const MARKETPLACE_LIMITS = {
   providerPayMs: 60_000,
   /** Entries of the usage log that are counted for registered providers in one step. */
   providerPayBatchMax: 50_000,
-  /** Interval of the comparisons of a provider's answers, in milliseconds; 0 for none. */
+  /** Interval of the comparisons of a provider's answers, in milliseconds. */
   providerProbeMs: 300_000,
   /** The time that an answer to a comparison has, in milliseconds. */
   providerProbeTimeoutMs: 20_000,
