@@ -93,7 +93,7 @@ export const PROXY_EVENTS = {
   refusal_records_failed: ['warn', 'could not keep the figures of refused requests, which cannot be explained'],
   request_crashed: [
     'error',
-    'request failed by a fault of the gateway; it was not charged',
+    'request failed by a fault of the gateway; it is charged only where output was sent',
     'Report it with the stack trace in `err`.',
   ],
   request_handler_failed: [

@@ -19,8 +19,8 @@ const NONE = { all: 0, slow: 0 } as const
 const MILLISECONDS = 1_000
 
 /**
- * Logs once that a provider has become slow with a model, and once that it is not any more: by the streams that have ended in
- * the last interval, most of which waited too long for their first token. Too few streams say nothing.
+ * Logs once that a provider has become slow with a model, and once that it is not any more: by the streams that have ended
+ * since it was judged last, most of which waited too long for their first token. Too few streams are judged with later ones.
  */
 export class SlowProviders {
   private readonly counts: ModelCounts

@@ -26,7 +26,7 @@ export const MARKETPLACE: Product = {
         return {}
       },
       gauges: [providerGauges(pool)],
-      stop: () => Promise.all([keeper, ...loops].map((part) => part?.stop())),
+      stop: () => Promise.all([keeper, ...loops].map((part) => part.stop())),
     }
   },
 }

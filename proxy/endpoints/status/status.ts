@@ -97,7 +97,7 @@ export function statusHistoryHandler(
   }
 }
 
-/** An incident that names models makes them worse, not the whole service. */
+/** An incident that names models makes the service a partial outage at worst. */
 function concernsAll({ models }: Incident): boolean {
   return models.length === 0
 }

@@ -12,13 +12,9 @@ export interface ProberParts extends ProbeParts {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/**
- * Compares answers of every registered provider that serves now and then, one after the other, in one control at a time.
- * @returns undefined where the operator has switched that off
- */
-export function prober(parts: ProberParts): Loop | undefined {
+/** Compares answers of every registered provider that serves now and then, one after the other, in one control at a time. */
+export function prober(parts: ProberParts): Loop {
   const { pool, limits, log } = parts
-  if (limits.providerProbeMs <= 0) return undefined
   return new Loop('comparisons of providers', limits.providerProbeMs, log, async (signal) => {
     await tryLock(pool, 'providerProbes', () => probeAll(parts, signal))
   })
