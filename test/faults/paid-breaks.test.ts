@@ -19,7 +19,7 @@ before(async () => {
         { id: 'test/failing', upstream: 'failing,error=500' },
         { id: 'test/strict', upstream: 'strict,error=422' },
         { id: 'test/cut', upstream: 'cut,chunks=20,delay=5,cut=10' },
-        { id: 'test/late', upstream: 'late,slow_headers=1,chunks=500,delay=20' },
+        { id: 'test/late', upstream: 'late,slow_headers=1,chunks=100,delay=1000' },
       ],
     },
   })
