@@ -55,7 +55,7 @@ before(async () => {
 })
 
 after(async () => {
-  await rpc.stop(1_000)
+  await rpc.stop(60_000)
   redis.disconnect()
   listener.disconnect()
   await server.stop()
@@ -125,7 +125,7 @@ test('an unknown or unreadable call is rejected immediately and changes no state
 })
 
 test('expired and malformed calls are removed from the stream', async () => {
-  await rpc.stop(1_000)
+  await rpc.stop(60_000)
   const late = await send('resolve_key', Buffer.alloc(0), 100)
   await sleep(300)
   outcomes.length = 0
@@ -157,7 +157,7 @@ test('calls are answered again after Redis was emptied, restarted or killed', as
 })
 
 test('a stopped server leaves the consumer group, and a call waits for the next one', async () => {
-  await rpc.stop(1_000)
+  await rpc.stop(60_000)
   const id = await resolveKey('later')
   await sleep(100)
   assert.ok(!replies.has(id))
@@ -203,7 +203,7 @@ test('calls that Redis hands to a control that stops are answered', async () => 
   process.kill(pid, 'SIGSTOP')
   const sending = Array.from({ length: 3 }, () => resolveKey('handed over'))
   await new Promise((resolve) => setImmediate(resolve))
-  const stopped = rpc.stop(10_000)
+  const stopped = rpc.stop(60_000)
   process.kill(pid, 'SIGCONT')
   await stopped
   // It takes those that nobody was handed.
