@@ -10,7 +10,9 @@ import { limits } from '../../support/limits.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const CHAIN_ID = 31_337
-const SILENCE_MS = 3_000
+/** Longer than a busy machine lets the node stand still, and far less than a call to control may take. */
+const SILENCE_MS = 6_000
+const CALL_MS = 30_000
 const CONTRACT = getAddress('0x00000000000000000000000000000000000c0de1')
 /** isValidSignature(bytes32,bytes), https://eips.ethereum.org/EIPS/eip-1271 */
 const SELECTOR = '0x1626ba7e'
@@ -62,7 +64,12 @@ before(async () => {
   const CHAIN_RPC_URL = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
   stack = await startStack({
     // As many wrong signatures as the tests send: a chain that fails must not count as one.
-    limits: { chainTimeoutMs: SILENCE_MS, signatureFailuresPerMinute: 3 },
+    limits: {
+      chainTimeoutMs: SILENCE_MS,
+      apiTimeoutMs: CALL_MS,
+      rpcTimeoutMs: CALL_MS,
+      signatureFailuresPerMinute: 3,
+    },
     env: { CHAIN_RPC_URL, SLUICE_PUBLIC_URL: 'https://gateway.example.com/' },
   })
   url = stack.baseUrl

@@ -8,7 +8,9 @@ import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../.
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const MODELS = JSON.stringify({ object: 'list', data: [{ id: 'one' }, { id: 'two' }, { id: 'one' }] })
-const SILENCE_MS = 3_000
+/** Longer than a busy machine lets the endpoint stand still, and far less than a call to control may take. */
+const SILENCE_MS = 5_000
+const CALL_MS = 30_000
 const LIMITS = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, providersPerAccountMax: 3 }
 
 let open: Stack
@@ -31,6 +33,8 @@ before(async () => {
     providerChecksPerMinute: 1_000,
     providerCheckBytesMax: 2_000,
     providerCheckMs: SILENCE_MS,
+    apiTimeoutMs: CALL_MS,
+    rpcTimeoutMs: CALL_MS,
   }
   open = await startStack({ limits, env: { SLUICE_PRIVATE_PROVIDERS: '1' } })
   strict = await startStack({ limits: { ...LIMITS, providerChecksPerMinute: 20 } })
