@@ -98,7 +98,7 @@ test('lists are paginated, newest first, without revoked keys', async () => {
 test('changes apply on every process within a second', async () => {
   const watch = new Stopwatch()
   const key = await create()
-  await everywhere(url, watch, key.api_key, 200)
+  await everywhere(url, new Stopwatch(), key.api_key, 200)
   assert.equal((await patch(key.id, { paused: true })).body['state'], 'paused')
   await everywhere(url, watch, key.api_key, 403, 'key_paused')
   await patch(key.id, { paused: false, models: ['test/other'] })

@@ -16,6 +16,7 @@ const WITHIN_MS = 1_000
 const REQUESTS_AFTER = 5
 
 interface Seen {
+  readonly begunMs: number
   readonly status: number
   readonly code: string | null
 }
@@ -52,6 +53,12 @@ class Users {
     return this.seen.every((own) => own.at(-1)?.status === status && own.at(-1)?.code === code)
   }
 
+  /** When the last request began that saw something else. */
+  lastOtherMs(status: number, code: string | null): number {
+    const others = this.seen.flat().filter((one) => one.status !== status || one.code !== code)
+    return Math.max(...others.map(({ begunMs }) => begunMs))
+  }
+
   served(): Promise<void> {
     return until('every connection is served', () => this.all(200, null))
   }
@@ -66,8 +73,9 @@ class Users {
 
 async function once(agent: Agent, apiKey: string, model: string): Promise<Seen> {
   const body = { model, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
+  const begunMs = performance.now()
   const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
-  return { status, code: status === 200 ? null : (JSON.parse(text) as ErrorBody).error.code }
+  return { begunMs, status, code: status === 200 ? null : (JSON.parse(text) as ErrorBody).error.code }
 }
 
 type Changes = (args: string[], status: number, code: string | null) => Promise<void>
@@ -84,7 +92,9 @@ async function whileUsed(apiKey: string, work: (changes: Changes) => Promise<voi
     await work(async (args, status, code) => {
       const { code: exit, stderr } = await stack.cli(...args)
       assert.equal(exit, 0, stderr)
-      await watch.until(`every connection sees ${status} ${code}`, () => users.all(status, code))
+      const startedMs = performance.now()
+      await until(`every connection sees ${status} ${code}`, () => users.all(status, code))
+      watch.note(Math.max(0, users.lastOtherMs(status, code) - startedMs))
       const since = users.seen.map((own) => own.length)
       await until('they have gone on', () =>
         users.seen.every((own, i) => own.length >= itemOf(since, i) + REQUESTS_AFTER),

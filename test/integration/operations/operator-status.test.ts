@@ -213,14 +213,10 @@ test('an incident is shown by every proxy within a second, until it is closed; t
 
   // And while control is away, both are told from memory.
   await stack.control.kill9()
-  await until(
-    'it is seen to be away',
-    async () => {
-      const { components } = (await read<Status>('/v1/status')).body
-      return components.find(({ name }) => name === 'account_api')?.status === 'degraded_performance'
-    },
-    30_000,
-  )
+  await until('it is seen to be away', async () => {
+    const { components } = (await read<Status>('/v1/status')).body
+    return components.find(({ name }) => name === 'account_api')?.status === 'degraded_performance'
+  })
   assert.equal((await read<Status>('/v1/status')).body.incidents.length, 2)
   assert.equal((await read<History>('/v1/status/history')).body.incidents.length, 2)
   // The command line needs the book alone.
