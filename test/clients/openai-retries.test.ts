@@ -7,6 +7,8 @@ import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const MODEL = 'test/small'
+/** Far more than a key of ten requests a minute is served without a wait. */
+const SERVED_MAX = 100
 const MESSAGES: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'hello' }]
 
 let stack: Stack
@@ -14,7 +16,7 @@ let clients: OpenaiClients
 
 before(async () => {
   stack = await startStack({
-    limits: { breakerFailures: 1, breakerOpenMs: 6_000, requestBurst: 5 },
+    limits: { breakerFailures: 1, breakerOpenMs: 10_000, requestBurst: 5 },
     catalog: { models: [{ id: MODEL }, { id: 'test/recovers', upstream: 'mock,fail_first=4' }] },
   })
   clients = new OpenaiClients(stack)
@@ -23,15 +25,15 @@ before(async () => {
 after(() => stack.finish())
 
 test('the client waits out Retry-After of a 429 and is served then', async () => {
-  // One request in six seconds, five at once.
+  // One request in six seconds, five at once. On a machine that stood still the next one has come meanwhile.
   const eager = await clients.create(['--rpm', '10'])
-  await Promise.all(
-    Array.from({ length: 5 }, () => eager.chat.completions.create({ model: MODEL, messages: MESSAGES })),
-  )
-  clients.sent = 0
-  const startedMs = Date.now()
-  await eager.chat.completions.create({ model: MODEL, messages: MESSAGES })
-  const tookMs = Date.now() - startedMs
+  let tookMs = 0
+  for (let served = 0; served < SERVED_MAX && clients.sent < 2; served++) {
+    clients.sent = 0
+    const startedMs = Date.now()
+    await eager.chat.completions.create({ model: MODEL, messages: MESSAGES })
+    tookMs = Date.now() - startedMs
+  }
   assert.equal(clients.sent, 2)
   assert.ok(tookMs >= 950, `it took ${tookMs} ms`)
 })

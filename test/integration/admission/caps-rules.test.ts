@@ -94,7 +94,7 @@ test('credits are held before coin, soonest-expiring first, and unused ones are 
 describe('limits that end with time', { concurrency: true }, () => {
   test('expired credits are not spent', async () => {
     const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
-    const expires = new Date(Date.now() + 6_000).toISOString()
+    const expires = new Date(Date.now() + 12_000).toISOString()
     const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1', '--expires', expires)
     assert.equal(code, 0, stderr)
     await sleep(Math.max(0, Date.parse(expires) - Date.now()) + 50)
@@ -109,7 +109,10 @@ describe('limits that end with time', { concurrency: true }, () => {
     const { apiKey } = await stack.createAccount({ args: ['--rpm', '10'] })
     const startedMs = performance.now()
     const burst = await Promise.all(Array.from({ length: 8 }, () => chat(stack.baseUrl, apiKey, { model: M })))
-    assert.deepEqual(burst.map(({ status }) => status).sort(), [...Array(5).fill(200), ...Array(3).fill(429)])
+    const served = burst.filter(({ status }) => status === 200).length
+    const cameMeanwhile = Math.floor((performance.now() - startedMs) / 6_000)
+    assert.ok(served >= 5 && served <= 5 + cameMeanwhile, `${served} were served`)
+    assert.equal(burst.filter(({ status }) => status === 429).length, burst.length - served)
     const seconds = Number(burst.find(({ status }) => status === 429)?.headers.get('retry-after'))
     // One may come every six seconds.
     assert.ok(seconds >= 1 && seconds <= 6, `Retry-After is ${seconds}`)
