@@ -214,7 +214,7 @@ test('wallets of accounts are credited if so configured, once, and are named in 
   await settled()
   const had = await one<number>('SELECT balance FROM ledger_accounts WHERE id = $1', `coin:${accountId}`)
   assert.ok(had > 1_000, `${had}`)
-  const { json } = await parts().get_rewards.read(CALL)
+  const { json } = await parts().get_rewards.read({ ...CALL, query: { limit: 100 } })
   const [period] = (
     json as { data: Array<{ credited_wallets: string[]; credited_coin: string; reward: { units: string } }> }
   ).data.filter(({ reward }) => reward.units !== '0')
