@@ -20,7 +20,7 @@ let url: string
 let owner: Owner
 
 before(async () => {
-  stack = await startStack({ ownPostgres: true, limits: { apiTimeoutMs: limits.apiTimeoutMs } })
+  stack = await startStack({ ownPostgres: true, limits: { apiTimeoutMs: 5_000 } })
   url = stack.baseUrl
   owner = await newOwner(stack)
 })

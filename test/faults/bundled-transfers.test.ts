@@ -61,14 +61,10 @@ async function settleLate(orders: readonly PaymentOrder[]): Promise<void> {
 }
 
 async function minedUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  await until(
-    what,
-    async () => {
-      await bench.chain.client.mine({ blocks: 1 })
-      return isSo()
-    },
-    30_000,
-  )
+  await until(what, async () => {
+    await bench.chain.client.mine({ blocks: 1 })
+    return isSo()
+  })
 }
 
 const has = (payer: Payer) => bench.chain.balanceOf('stablecoin', payer.address)

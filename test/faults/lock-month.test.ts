@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const TOKEN = 1_000_000
 /** The withdrawal and both orders are made before. */
-const ENDS_IN_MS = 12_000
+const ENDS_IN_MS = 30_000
 const PRICES = ['--price', '1', '--input', '0.5', '--output', '1', '--supply', '10', '--offer', '0.5']
 const BODY = { model: 'test/small', max_tokens: OUTPUT_TOKENS }
 

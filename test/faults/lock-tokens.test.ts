@@ -68,7 +68,7 @@ async function killAt({ stop, isReached }: Place, act: () => Promise<unknown>): 
   const letGo = await stop()
   const acted = act()
   acted.catch(() => undefined)
-  await until('control is there', isReached, 15_000)
+  await until('control is there', isReached)
   await stack.control.kill9()
   await acted.catch(() => undefined)
   await stack.audit()

@@ -19,7 +19,7 @@ import { itemOf, present } from '../support/present.ts'
 import { until } from '../support/until.ts'
 
 const NEVER_MS = 600_000
-const ENDS_IN_MS = 8_000
+const ENDS_IN_MS = 20_000
 
 let world: LockWorld
 before(async () => {

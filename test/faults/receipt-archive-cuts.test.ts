@@ -92,7 +92,7 @@ test('the operator archives a month, and verifies its file', async () => {
 test('control archives months past the configured retention, earliest first', async () => {
   const options = { pool: book.pool, redis: book.redis, dir: world.dir, limits, log, keptMonths: 1 }
   const keeper = archiveKeeper(options)
-  await until('the months are archived', async () => (await world.kept(-5)) + (await world.kept(-4)) === 0, 30_000)
+  await until('the months are archived', async () => (await world.kept(-5)) + (await world.kept(-4)) === 0)
   await keeper.stop()
   const archives = await book.pool.query<{ month: string }>('SELECT month FROM receipt_archives ORDER BY until_id')
   assert.deepEqual(

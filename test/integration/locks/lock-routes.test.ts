@@ -268,7 +268,7 @@ test('the end of the month releases bids, burns remaining tokens, and closes the
   const database = new pg.Client(stack.databaseUrl)
   await database.connect()
   // Before the first order, because tokens keep the end that they were bought with.
-  const ended = Date.now() + 20_000
+  const ended = Date.now() + 30_000
   await database.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ended])
   const coin = await coinOf(one)
   assert.equal((await order(one, { series: short, side: 'buy', type: 'market', tokens: '3' })).status, 201)

@@ -204,7 +204,7 @@ test('a transaction that fails is sent again, and tokens that the wallet cannot 
 
 test("the month's end burns what is on the chain, here and there", async () => {
   const short = await issueLock(paid.stack)
-  const ends = Math.ceil(Date.now() / 1_000) * 1_000 + 25_000
+  const ends = Math.ceil(Date.now() / 1_000) * 1_000 + 40_000
   await paid.pool.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ends])
   const one = await buyer('3', short)
   const made = await withdraw(one, { series: short, tokens: '2' })
