@@ -7,6 +7,7 @@ import { limits } from '../../../../support/limits.ts'
 import { sampled } from '../../../../support/rounds.ts'
 import { id3Tag, oggPage, opusFile, slowMp3Frames, wavFile } from '../../../../support/samples/audio.ts'
 import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../../support/samples/encodedAudio.ts'
+import { slowness } from '../../../../support/parts/turnWatch.ts'
 import { box, fragment, fragmentedFile, mp4File, QUIET_AAC } from '../../../../support/samples/mp4Files.ts'
 import { OPUS_20, simpleBlock, webmFile } from '../../../../support/samples/webmFiles.ts'
 
@@ -150,11 +151,12 @@ test('the largest hostile files are measured without delaying other requests', a
   ]
   for (const [name, make] of sampled(hostile, 8)) {
     const file = make()
-    let longestMs = Number.POSITIVE_INFINITY
+    let [longestMs, allowedMs] = [Number.POSITIVE_INFINITY, 0]
     // The fastest of a few: a busy machine has less done in the same time, and the collector may come between.
-    for (let tries = 0; tries < 3 && longestMs >= HELD_MS_MAX; tries++) {
+    for (let tries = 0; tries < 3 && longestMs >= allowedMs; tries++) {
       longestMs = Math.min(longestMs, await longestHeldMs(() => measureAudio(file, limits)))
+      allowedMs = HELD_MS_MAX * slowness()
     }
-    assert.ok(longestMs < HELD_MS_MAX, `${name} held the process for ${longestMs} ms`)
+    assert.ok(longestMs < allowedMs, `${name} held the process for ${longestMs} ms`)
   }
 })
