@@ -12,8 +12,8 @@ import { present } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 
 const STREAMS = 4
-/** Chunks come every 20 ms, and a slow write takes a second: who waits for one shows. */
-const SLOW_GAP_MS = 700
+/** Chunks come every 20 ms, and a slow write takes three seconds: who waits for one shows, and a machine that stands still does not. */
+const SLOW_GAP_MS = 2_700
 const REFUSED_IN_A_ROW = 8
 const SMALL = { model: 'test/small', max_tokens: 5 }
 

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DiskFault, FAULTS_FILE, type JournalFaults } from './journalFaults.ts'
 
-const SLOW_MS = 1_000
+const SLOW_MS = 3_000
 const dataFolder = process.env['SLUICE_DATA'] ?? ''
 
 function faultOf(place: keyof JournalFaults): DiskFault | undefined {
