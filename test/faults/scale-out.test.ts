@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { chat, completion, type Receipt } from '../support/clients/chatClient.ts'
 import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
-import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
+import { type Stack, startStack, type TestAccount, until, untilSame } from '../support/stack.ts'
 
 const WORKERS = 3
 const CONNECTIONS = 1_200
@@ -88,10 +88,11 @@ async function requestsByWorker(): Promise<number[]> {
 
 /** Sends requests on fresh connections and asserts that every worker got its share of them. */
 async function assertEvenSpread(): Promise<void> {
-  const before = await requestsByWorker()
+  const before = await untilSame('the requests are known', requestsByWorker)
   const receipts = await requestMany(CONNECTIONS)
   assert.equal(new Set(receipts.map((receipt) => receipt.request_id)).size, CONNECTIONS)
-  const shares = (await requestsByWorker()).map((requests, worker) => requests - itemOf(before, worker))
+  const now = await untilSame('the requests are known', requestsByWorker)
+  const shares = now.map((requests, worker) => requests - itemOf(before, worker))
   assert.equal(
     shares.reduce((sum, share) => sum + share, 0),
     CONNECTIONS,

@@ -19,6 +19,17 @@ export async function until(
   }
 }
 
+/** Waits until a reading is the same twice, as metrics of a worker that stood still are those of before. @returns it */
+export async function untilSame<T>(what: string, read: () => Promise<T>): Promise<T> {
+  let reading = await read()
+  await until(what, async () => {
+    const last = reading
+    reading = await read()
+    return JSON.stringify(reading) === JSON.stringify(last)
+  })
+  return reading
+}
+
 /** Waits until a reading is above 0 and the same twice. @returns it */
 export async function untilStill(what: string, read: () => Promise<number>): Promise<number> {
   let reading = 0

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { completion, postTo, takeApart } from '../../support/clients/chatClient.ts'
 import { OtlpReceiver } from '../../support/otlpReceiver.ts'
 import { ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type Stack, startStack, until, untilSame } from '../../support/stack.ts'
 import { CLIENT_SPAN, conventionalSpans, newContext, value, values } from '../../support/traceClient.ts'
 
 const M = 'test/small'
@@ -256,7 +256,7 @@ async function counted(): Promise<Record<string, number>> {
 }
 
 test('a receiver that fails is asked again; spans that it refuses are counted', async () => {
-  const { failed: before = 0 } = await counted()
+  const { failed: before = 0 } = await untilSame('the counts are known', counted)
   const { exports } = receiver
   receiver.mode = 503
   const sent = await ask(M, newContext().headers)
@@ -274,7 +274,7 @@ test('a receiver that fails is asked again; spans that it refuses are counted', 
 })
 
 test('a receiver that hangs costs no request anything, and spans beyond the bound are dropped', async () => {
-  const [{ dropped: before = 0, exported = 0 }, { exports }] = [await counted(), receiver]
+  const [{ dropped: before = 0, exported = 0 }, { exports }] = [await untilSame('they are known', counted), receiver]
   receiver.mode = 'hang'
   const replies = await Promise.all(Array.from({ length: QUEUE_SPANS }, () => ask(M, newContext().headers)))
   assert.ok(replies.every(({ status }) => status === 200))

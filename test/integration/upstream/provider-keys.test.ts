@@ -166,10 +166,15 @@ test('a key that is revoked in the middle fails no request, is told, and comes b
   await load('revoked', count, talk, (index) => {
     if (index === count / 3) provider.keys.delete('revoked-c')
   })
-  const metrics = await (await fetch(stack.metricsUrl)).text()
-  assert.match(metrics, /^sluice_provider_keys_refused_total\{key="revoked\/c"\} [1-9]/m)
+  // A worker that stands still is shown with its last report.
+  const metrics = async () => (await fetch(stack.metricsUrl)).text()
+  await until('its refusal is counted', async () =>
+    /^sluice_provider_keys_refused_total\{key="revoked\/c"\} [1-9]/m.test(await metrics()),
+  )
   assert.match(stack.logs(), /"event":"provider_key_refused"[^\n]*"key":"revoked\/c"/)
-  assert.match(metrics, /^sluice_provider_keys_out\{key="revoked\/c",fault="account"\} [1-9]/m)
+  await until('it is shown to be out', async () =>
+    /^sluice_provider_keys_out\{key="revoked\/c",fault="account"\} [1-9]/m.test(await metrics()),
+  )
   await until('the command line shows it', async () => {
     const { json } = await stack.cli('provider', 'keys', 'revoked')
     const { processes, data } = json as KeyList
@@ -208,8 +213,10 @@ test('keys that cannot be read turn their route off with a warning, and on when 
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/absent' }), 503, 'model_unavailable')
   assert.match(stack.logs(), /"event":"provider_key_missing"[^\n]*"provider":"absent"[^\n]*"path":"[^"]*absent-a"/)
   assert.match(stack.logs(), /"event":"provider_key_missing"[^\n]*"provider":"absent"[^\n]*"variable":"SLUICE_NOT_SET"/)
-  const metrics = await (await fetch(stack.metricsUrl)).text()
-  assert.match(metrics, /^sluice_provider_keys_out\{key="absent\/a",fault="unread"\} 2$/m)
+  await until('both workers show it', async () => {
+    const metrics = await (await fetch(stack.metricsUrl)).text()
+    return /^sluice_provider_keys_out\{key="absent\/a",fault="unread"\} 2$/m.test(metrics)
+  })
   provider.allow('absent-a')
   secrets.mount('absent-a', 'absent-a')
   await until(
