@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseUsd } from '../../../contract/money/units.ts'
 import { creditAccount } from '../../../control/identity/accounts/accounts.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { awayFromMidnight } from '../../support/awayFromTheHour.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
 import { readCsv, statementUnits } from '../../support/csv.ts'
@@ -21,6 +22,7 @@ let url: string
 let pool: Pool
 
 before(async () => {
+  await awayFromMidnight()
   const catalog = {
     coinUsd: '0.5',
     models: [...MODELS.map((id) => ({ id })), { id: 'test/broken', upstream: 'x,status=500' }],

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { tagsOf } from '../../../contract/money/tags.ts'
 import { verify } from '../../../verifier/verify.ts'
+import { awayFromMidnight } from '../../support/awayFromTheHour.ts'
 import { api, apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, chatStream, completion, postTo } from '../../support/clients/chatClient.ts'
 import { readCsv } from '../../support/csv.ts'
@@ -17,6 +18,7 @@ let stack: Stack
 let url: string
 
 before(async () => {
+  await awayFromMidnight()
   stack = await startStack({
     catalog: {
       models: [

@@ -14,6 +14,7 @@ import { indexJson } from '../../../control/statistics/indexJson.ts'
 import { networkJson } from '../../../control/statistics/network.ts'
 import { at } from '../../../control/statistics/pointer.ts'
 import { PriceIndexes } from '../../../control/statistics/priceIndex.ts'
+import { awayFromMidnight } from '../../support/awayFromTheHour.ts'
 import { limits } from '../../support/limits.ts'
 import { scalar, until } from '../../support/parts/ledger.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
@@ -26,6 +27,7 @@ let pool: Pool
 const accounts: TestAccount[] = []
 
 before(async () => {
+  await awayFromMidnight()
   const models = [{ id: 'test/small' }, { id: 'test/rare' }, { id: 'test/unused' }]
   stack = await startStack({ catalog: { models }, limits: { statsAccountsMin: LEAST, statisticsMs: 50 } })
   pool = createPool(stack.databaseUrl, limits)

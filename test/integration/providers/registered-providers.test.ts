@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { SERVING_KEY } from '../../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { placeInMillion } from '../../../proxy/upstream/chooseCanary.ts'
+import { awayFromMidnight } from '../../support/awayFromTheHour.ts'
 import { api, apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, chatStream } from '../../support/clients/chatClient.ts'
 import { limits } from '../../support/limits.ts'
@@ -27,6 +28,7 @@ const ids = new Map<Name, string>()
 const HALF = ['--canary', '0.5', '--full', '0.5', '--probation-hours', '0', '--probation-requests', '1000']
 
 before(async () => {
+  await awayFromMidnight()
   stack = await startStack({
     workers: 2,
     catalog: { models: NAMES.map((name) => ({ id: `test/${name}` })) },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { awayFromMidnight } from '../awayFromTheHour.ts'
 import { chat, type Receipt } from '../clients/chatClient.ts'
 import { limits } from '../limits.ts'
 import { present } from '../present.ts'
@@ -43,6 +44,8 @@ export class LockWorld {
     options: StackOptions = {},
     more: readonly TestModel[] = [],
   ): Promise<LockWorld> {
+    // Its series is of this month.
+    await awayFromMidnight()
     const routes = ['other', 'mock'].map((provider) => ({ provider, model: upstream }))
     const stack = await startStack({
       ...options,
