@@ -17,6 +17,8 @@ before(async () => {
 })
 after(() => provider.stop())
 
+const TRIES_MAX = 10
+
 function options(model: string, streamed: boolean, changes: Partial<LoadOptions> = {}): LoadOptions {
   const stream = streamed ? { stream: true, stream_options: { include_usage: true } } : {}
   return {
@@ -34,13 +36,18 @@ function options(model: string, streamed: boolean, changes: Partial<LoadOptions>
 
 test('counts of the load generator and of the provider agree', async () => {
   for (const streamed of [false, true]) {
-    provider.log.reset()
-    const result = await runLoad(options('mock,chunks=10', streamed))
-    assert.equal(result.wrong, 0)
-    assert.ok(result.requests > 10)
-    assert.equal(provider.log.stats().complete, result.requests + 1)
-    assert.equal(result.events, streamed ? result.requests * 14 : 0)
-    assert.equal(result.latencyMs.count, result.requests)
+    let requests = 0
+    // A machine that stands still for as long as the load lasts is given another try.
+    for (let tries = 0; tries < TRIES_MAX && requests <= 10; tries++) {
+      provider.log.reset()
+      const result = await runLoad(options('mock,chunks=10', streamed))
+      assert.equal(result.wrong, 0)
+      requests = result.requests
+      assert.equal(provider.log.stats().complete, requests + 1)
+      assert.equal(result.events, streamed ? requests * 14 : 0)
+      assert.equal(result.latencyMs.count, requests)
+    }
+    assert.ok(requests > 10, `${requests} requests`)
   }
 })
 

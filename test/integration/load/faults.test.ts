@@ -132,7 +132,7 @@ test('times of an open loop count from when a request was due', async () => {
   gateway.served.delete('stall')
   const { report } = await load('--model', 'stall', '--stream', ...args)
   assert.equal(report.requests, 80)
-  // One stream of 5 s holds the only connection; those that were due meanwhile have waited.
+  // One stream of 7 s holds the only connection; those that were due meanwhile have waited.
   assert.ok(report.total_ms.p50 > 300, `p50 is ${report.total_ms.p50} ms`)
 })
 

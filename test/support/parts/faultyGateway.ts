@@ -27,8 +27,9 @@ const PROMPT_TOKENS = 7
 const UNITS = 1_900
 /** One answer in so many has the fault. */
 const EVERY = 100
-const STALL_MS = 5_000
-const STEP_MS = 5_000
+/** Far above what is taken for a fault, because the client may stand still while one begins. */
+const STALL_MS = 7_000
+const STEP_MS = 7_000
 
 /** A gateway in the process of a test, whose answers have receipts and numbered frames, and faults that are asked for. */
 export class FaultyGateway {
