@@ -57,7 +57,7 @@ let apiKey: string
 before(async () => {
   const tools = [...FAULTS, ...BILLED].map(([upstream]) => searchTool(nameOf(upstream), `mock,${upstream}`, ALLOWED))
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 6_000, idleTimeoutMs: 6_000, breakerFailures: 3 },
+    limits: { firstByteTimeoutMs: 3_000, idleTimeoutMs: 3_000, breakerFailures: 3 },
     catalog: {
       tools: [
         ...tools,
