@@ -1,3 +1,4 @@
+import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
@@ -172,11 +173,16 @@ export async function endOrders(
   return ended.rows
 }
 
-/** Open orders of one account for a series, whichever has some, oldest first. */
+/**
+ * Open orders of one account for a series, whichever has some, oldest first. Accounts that are too full for what comes back of
+ * their own come last.
+ */
 export async function openOrdersOfOne(client: Client, seriesId: string, limit: number): Promise<LockOrder[]> {
   const found = await client.query<StoredOrder>(
     `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND status = 'open' AND account_id =
-       (SELECT account_id FROM lock_orders WHERE series_id = $1 AND status = 'open' ORDER BY account_id LIMIT 1)
+       (SELECT o.account_id FROM lock_orders o LEFT JOIN ledger_accounts l ON l.id = 'coin:' || o.account_id
+        WHERE o.series_id = $1 AND o.status = 'open' GROUP BY o.account_id, l.balance
+        ORDER BY coalesce(l.balance, 0) + sum(o.escrow_nanos) > ${MAX_UNITS}, o.account_id LIMIT 1)
      ORDER BY place LIMIT $2`,
     [seriesId, limit],
   )

@@ -32,19 +32,23 @@ export interface PayBackParts {
 /**
  * Pays the holders of a broken series back: each gets the share of the unearned proceeds that its tokens have among all that
  * customers have. Tokens that requests still hold are paid for in a later pass.
+ * @throws the first error, after all holders
  */
 export async function payBackHolders(parts: PayBackParts, id: string, signal: AbortSignal): Promise<void> {
   const { pool, debits, log, limits } = parts
   const onFault = (error: unknown) => logEvent(log, 'account_change_undo_failed', { err: error as Error })
+  const errors: unknown[] = []
   for (let after = ''; !signal.aborted; ) {
     const holders = await holdersOf(pool, id, after, limits)
-    await eachApart(holders, signal, async (accountId) => {
+    const paid = eachApart(holders, signal, async (accountId) => {
       await withUndo(pool, onFault, (transaction) => payBack(transaction, debits, id, accountId)).catch(whenHeld)
     })
+    await paid.catch((error: unknown) => errors.push(error))
     const last = holders.at(-1)
-    if (last === undefined || holders.length < limits.admissionEventsBatchMax) return
+    if (last === undefined || holders.length < limits.admissionEventsBatchMax) break
     after = last
   }
+  if (errors.length > 0) throw errors[0]
 }
 
 /** Tokens that a request holds cannot be taken now. */

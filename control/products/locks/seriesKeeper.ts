@@ -33,13 +33,19 @@ export function seriesKeeper(parts: PayBackParts): Loop {
   return new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
     await forgetQuotes(pool, limits)
     const ended = await endedSeries(pool, limits.lockSeriesMax)
-    await eachApart(ended, signal, async ({ id }) => {
-      for (let isMore = true; isMore && !signal.aborted; ) {
-        isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
-      }
-      await payBackHolders(parts, id, signal)
-    })
+    // Holders do not wait for a bid that comes back to an account too full for it.
+    const steps = ended.flatMap(({ id }) => [
+      () => endInSteps(parts, id, signal),
+      () => payBackHolders(parts, id, signal),
+    ])
+    await eachApart(steps, signal, (step) => step())
   })
+}
+
+async function endInSteps({ pool, limits }: PayBackParts, id: string, signal: AbortSignal): Promise<void> {
+  for (let isMore = true; isMore && !signal.aborted; ) {
+    isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
+  }
 }
 
 /**

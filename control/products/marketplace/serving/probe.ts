@@ -2,6 +2,7 @@ import { chargeUnits, type ModelRates, NO_USAGE } from '../../../../contract/mon
 import { coinBoughtFor } from '../../../../contract/money/coin.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
 import { PROVIDER_COST } from '../../../book/ledger/accounts.ts'
+import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
 import { type Pool, withTransaction } from '../../../runtime/db/pool.ts'
@@ -78,7 +79,10 @@ interface Noted {
 function note({ pool }: ProbeParts, { id: admissionId, accountId }: ProviderAdmission, noted: Noted): Promise<void> {
   return withTransaction(pool, async (client) => {
     const id = newId('prb')
-    const nanos = coinBoughtFor(noted.units, await bookPrice(client))
+    const room = new CoinRoom()
+    await room.read(client, [accountId])
+    // As for requests, what the account is too full for is dropped: else it would be judged by no comparison.
+    const nanos = room.take(accountId, coinBoughtFor(noted.units, await bookPrice(client)))
     const units = nanos > 0 ? noted.units : 0
     if (units > 0) {
       await creditCoin(client, { accountId, nanos, units, ref: id, kind: 'provider_probe', from: PROVIDER_COST })
