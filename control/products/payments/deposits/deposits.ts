@@ -7,6 +7,7 @@ import { newId } from '../../../../contract/wire/ids.ts'
 import { OTHER_SUFFIX } from '../../../chain/chainLoss.ts'
 import type { SenderParts } from '../../../chain/contractCall.ts'
 import type { ContractWallets } from '../../../chain/contractSignature.ts'
+import { eachApart } from '../../../chain/eachApart.ts'
 import type { Fees } from '../../../chain/fees.ts'
 import { type StoredTransaction, storeForeign, storeTransaction } from '../../../chain/outbox.ts'
 import { settlementCall } from '../../../chain/settlementCall.ts'
@@ -47,7 +48,7 @@ export class Deposits {
 
   constructor(options: DepositsOptions) {
     this.options = options
-    this.loop = new Loop('gasless deposits', options.limits.depositCheckMs, options.log, () => this.pass())
+    this.loop = new Loop('gasless deposits', options.limits.depositCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   stop(): Promise<void> {
@@ -121,9 +122,9 @@ export class Deposits {
     await this.options.watcher.send(transaction, 0)
   }
 
-  private async pass(): Promise<void> {
-    for (const deposit of await unmovedDeposits(this.options.pool, this.options.limits.depositCheckMax))
-      await this.resolve(deposit)
+  private async pass(signal: AbortSignal): Promise<void> {
+    const unmoved = await unmovedDeposits(this.options.pool, this.options.limits.depositCheckMax)
+    await eachApart(unmoved, signal, (deposit) => this.resolve(deposit))
   }
 
   /** Its own transaction made no transfer: another sender may have submitted the authorization first, or it has failed. */

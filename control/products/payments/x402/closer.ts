@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../../contract/wire/redis.ts'
 import { settleLost } from '../../../admission/settleLost.ts'
+import { eachApart } from '../../../chain/eachApart.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import { redisNowMs } from '../../../runtime/redisClock.ts'
@@ -30,7 +31,7 @@ export class PaymentCloser {
 
   constructor(options: CloserOptions) {
     this.options = options
-    this.loop = new Loop('payments', options.limits.paymentCloseMs, options.log, () => this.pass())
+    this.loop = new Loop('payments', options.limits.paymentCloseMs, options.log, (signal) => this.pass(signal))
   }
 
   wake(): void {
@@ -41,24 +42,24 @@ export class PaymentCloser {
     return this.loop.stop()
   }
 
-  private async pass(): Promise<void> {
-    const { pool, resolveUnmoved } = this.options
+  private async pass(signal: AbortSignal): Promise<void> {
+    const { pool, resolveUnmoved, limits } = this.options
     const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
     if (open.rowCount === 0) return
     if ((await closeEnded(this.options)) > 0) this.options.onClosed()
-    for (const payment of await unmovedPayments(pool, this.options.limits.paymentCloseMax))
-      await resolveUnmoved(payment)
-    await this.giveUpUnserved()
+    // One that cannot be decided, because the node does not say how it ended, keeps no other payer from its refund.
+    const unmoved = await unmovedPayments(pool, limits.paymentCloseMax)
+    const steps = [() => this.giveUpUnserved(signal), () => eachApart(unmoved, signal, resolveUnmoved)]
+    await eachApart(steps, signal, (step) => step())
   }
 
-  private async giveUpUnserved(): Promise<void> {
-    const { pool, redis } = this.options
-    const unserved = await unservedPayments(pool, this.options.limits.paymentCloseMax)
+  private async giveUpUnserved(signal: AbortSignal): Promise<void> {
+    const { pool, redis, limits } = this.options
+    const unserved = await unservedPayments(pool, limits.paymentCloseMax)
     if (unserved.length === 0) return
     const nowMs = await redisNowMs(redis)
-    for (const payment of unserved) {
-      if (nowMs > payment.serveByMs + this.options.limits.paymentMarginMs) await this.giveUp(payment, nowMs)
-    }
+    const overdue = unserved.filter(({ serveByMs }) => nowMs > serveByMs + limits.paymentMarginMs)
+    await eachApart(overdue, signal, (payment) => this.giveUp(payment, nowMs))
   }
 
   /** Ends a request that can no longer be served, unless it is being served. */
