@@ -46,6 +46,8 @@ const ROWS: readonly (readonly [name: string, deltas: readonly object[], annotat
     BOTH,
   ],
   ['before a call', [{ content: 'So.' }, { annotations: [A, B] }, CALLS], BOTH],
+  ['behind a call', [{ content: 'So.' }, CALLS, { annotations: [A, B] }], BOTH],
+  ['behind reasoning', [{ content: 'So.' }, { reasoning_content: 'hm' }, { annotations: [A, B] }], BOTH],
   ['amid reasoning', [{ reasoning_content: 'hm', annotations: [A, B] }, { content: 'So.' }], BOTH],
   [
     'without their members',

@@ -62,9 +62,9 @@ export function itemPlace({ id, index }: OutputItem): string {
   return `"item_id":"${id}","output_index":${index}`
 }
 
-/** Those that name the newest part of a message. */
-export function partPlace(message: MessageItem): string {
-  return `${itemPlace(message)},"content_index":${message.parts.length - 1}`
+/** Those that name a part of a message, the newest one by default. */
+export function partPlace(message: MessageItem, index: number = message.parts.length - 1): string {
+  return `${itemPlace(message)},"content_index":${index}`
 }
 
 /** Those that name the summary of a thought. */

@@ -10,6 +10,7 @@ import type { StreamTail } from '../shared/relayStream.ts'
 import type { ItemWriter } from '../shared/serialWriter.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem } from './callItem.ts'
+import { CitedText } from './citedText.ts'
 import { responseErrorEvent } from './errorEvent.ts'
 import { itemPlace, partPlace, ResponseEvents, summaryPlace } from './responseEvents.ts'
 import {
@@ -45,8 +46,7 @@ export class ResponseWriter implements ItemWriter {
   private openCall: CallItem | null = null
   /** Whether the client has the beginning of the open call. */
   private isCallShown = false
-  /** Citations that came while no text was open. */
-  private cited: Citation[] = []
+  private readonly cited: CitedText
 
   /**
    * @param tools those that the client knows otherwise than the provider; absent for none
@@ -54,6 +54,7 @@ export class ResponseWriter implements ItemWriter {
    */
   constructor(head: ResponseHead, tools?: readonly ClientTool[], thoughts: PackBound | null = null) {
     this.events = new ResponseEvents(head)
+    this.cited = new CitedText(this.events)
     this.tools = tools
     this.thoughts = thoughts
     if (thoughts !== null) this.thoughtEnds = (thought) => this.endThought(packThought(thought, thoughts))
@@ -69,8 +70,7 @@ export class ResponseWriter implements ItemWriter {
   }
 
   cites(citation: Citation): void {
-    this.cited.push(citation)
-    if (this.part?.type === 'output_text') this.annotate()
+    this.cited.add(citation, this.part)
     this.flush()
   }
 
@@ -128,6 +128,7 @@ export class ResponseWriter implements ItemWriter {
   tail({ usage, fault, receipt }: StreamTail): string {
     this.begin()
     if (fault === null) {
+      this.cited.end(this.message)
       const reason = incompleteReason(this.finish)
       const status = reason === null ? 'completed' : 'incomplete'
       this.closeOpen(status)
@@ -167,7 +168,7 @@ export class ResponseWriter implements ItemWriter {
     const { message, part } = this.partOf(type)
     part.text += piece
     this.events.emit(event, `${partPlace(message)},"delta":${JSON.stringify(piece)}${more}`)
-    if (type === 'output_text') this.annotate()
+    if (type === 'output_text') this.cited.annotate()
     this.flush()
   }
 
@@ -184,21 +185,10 @@ export class ResponseWriter implements ItemWriter {
       part = { type, text: '', annotations: [] }
       this.part = part
       message.parts.push(part)
+      if (type === 'output_text') this.cited.begin(message, part)
       this.events.emit('response.content_part.added', `${partPlace(message)},"part":${partJson(part)}`)
     }
     return { message, part }
-  }
-
-  /** Adds the citations to the text that is open. */
-  private annotate(): void {
-    const { message, part, cited } = this
-    if (message === null || part === null || cited.length === 0) return
-    for (const citation of cited) {
-      const at = part.annotations.push(citation) - 1
-      const annotation = `"annotation_index":${at},"annotation":${JSON.stringify(citation)}`
-      this.events.emit('response.output_text.annotation.added', `${partPlace(message)},${annotation}`)
-    }
-    this.cited = []
   }
 
   private closePart(): void {

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 interface Item {
   readonly id: string
   readonly type: string
-  readonly content?: readonly object[]
+  readonly content?: readonly Part[]
   readonly summary?: readonly object[]
+}
+
+interface Part {
+  readonly annotations?: unknown[]
 }
 
 interface Event {
@@ -16,6 +20,7 @@ interface Event {
   readonly content_index?: number
   readonly summary_index?: number
   readonly delta: string
+  readonly annotation?: unknown
   readonly response: { readonly output: readonly Item[] }
 }
 
@@ -32,8 +37,8 @@ interface Open {
 
 /**
  * Checks what OpenAI's own streams of responses keep to, and clients rely on: items come one after the other, each is done
- * before the next one is added, its deltas make up what its last events say, and the response has just these items. A text
- * that is no such stream is passed over.
+ * before the next one is added, its deltas make up what its last events say, and the response has just these items, with the
+ * citations that came behind them. A text that is no such stream is passed over.
  */
 export function assertSerialItems(stream: string): void {
   if (!stream.startsWith('event: response.created\n')) return
@@ -61,6 +66,7 @@ class ItemCheck {
     assert.equal(event.sequence_number, this.sequence++)
     if (type === 'response.output_item.added') this.add(event)
     else if (type === 'response.output_item.done') this.end(event)
+    else if (this.open?.index !== event.output_index && event.annotation !== undefined) this.cite(event)
     else if (event.output_index !== undefined) this.fill(event)
     else if (/completed|incomplete|failed/.test(type)) this.close(event)
   }
@@ -89,6 +95,12 @@ class ItemCheck {
     if (whole === undefined) return
     assert.equal(whole, said.get(place))
     ended.add(place)
+  }
+
+  private cite({ output_index: index, content_index: place = 0, annotation }: Event): void {
+    const { annotations } = this.done[index]?.content?.[place] ?? {}
+    assert.ok(annotations !== undefined, 'a citation of no text')
+    annotations.push(annotation)
   }
 
   private end(event: Event): void {
