@@ -70,6 +70,14 @@ function textOf(value: unknown): string {
   return typeof value === 'number' ? String(value) : typeof value === 'string' ? value : ''
 }
 
+/** Texts for no arguments in place of an empty object: packages of Go and PHP write a map without members so. */
+const NOTHING: ReadonlySet<string> = new Set(['', 'null', '[]'])
+
+/** Whether whole arguments are none, although they are not the JSON of an empty object. */
+export function lacksArguments(text: string): boolean {
+  return NOTHING.has(text.trim())
+}
+
 /** The JSON of an object, of arguments that are a text in JSON which holds it, as some servers send them; null for others. */
 export function argumentsWithin(text: string): string | null {
   if (!text.trimStart().startsWith('"')) return null

@@ -2,7 +2,7 @@ import { reportsIn } from '../money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { statedNumber } from '../std/statedNumber.ts'
 import { saysSomething } from './answerError.ts'
-import { argumentsWithin, type CallPiece, callPieces, madeCallId, saysNothing } from './callPiece.ts'
+import { argumentsWithin, type CallPiece, callPieces, lacksArguments, madeCallId, saysNothing } from './callPiece.ts'
 import { type Completion, choicesOf } from './completion.ts'
 import { type FinishReason, givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, REASONING_PARTS, saidIn, TEXT_NAMES, TEXT_PARTS } from './saidText.ts'
@@ -149,7 +149,7 @@ function parsedText(content: unknown): string | null {
 }
 
 function callOf(call: CallPiece, id: string): JsonObject {
-  const text = call.arguments.trim() === '' ? '{}' : (argumentsWithin(call.arguments) ?? call.arguments)
+  const text = lacksArguments(call.arguments) ? '{}' : (argumentsWithin(call.arguments) ?? call.arguments)
   return { ...call.extra, id, type: 'function', function: { name: call.name, arguments: text } }
 }
 

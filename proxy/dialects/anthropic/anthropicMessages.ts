@@ -1,4 +1,4 @@
-import { argumentsWithin } from '../../../contract/api/callPiece.ts'
+import { argumentsWithin, lacksArguments } from '../../../contract/api/callPiece.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
 import { exactObject } from '../../json/exactJson.ts'
@@ -180,7 +180,7 @@ function toolUse(call: JsonObject): JsonObject {
 /** The arguments of a call as an object. Text that a model left unfinished is kept. */
 export function inputOf(text: string): JsonObject {
   const whole = wellFormedJson(text)
-  return exactObject(argumentsWithin(whole) ?? whole) ?? (text.trim() === '' ? {} : { arguments: text })
+  return exactObject(argumentsWithin(whole) ?? whole) ?? (lacksArguments(text) ? {} : { arguments: text })
 }
 
 /** The id of a tool call in the pattern of this format. */

@@ -1,4 +1,4 @@
-import { type CallPiece, madeCallId, saysNothing } from '../../../contract/api/callPiece.ts'
+import { type CallPiece, lacksArguments, madeCallId, saysNothing } from '../../../contract/api/callPiece.ts'
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { parseBytes } from '../../sse/sseText.ts'
@@ -144,7 +144,7 @@ export class CallReader {
       call.only = call.hasArguments ? '' : text
     }
     call.hasArguments = true
-    if (isEmpty(call.held)) call.held = ''
+    if (holdsNothing(call)) call.held = ''
     return true
   }
 
@@ -208,7 +208,7 @@ export class CallReader {
 
   private addArguments(call: Call, { arguments: text, isWhole }: CallPiece): void {
     if (isWhole) call.hasObject = true
-    if (text === '' || (isWhole && text === EMPTY)) return
+    if (text === '' || (isWhole && isEmpty(text))) return
     if (repeatsArguments(call, text)) {
       const more = newArguments(call, text)
       call.only = ''
@@ -216,7 +216,7 @@ export class CallReader {
       call.held += more
       return
     }
-    if (isEmpty(call.held) && call.only === call.held) this.forget(call)
+    if (holdsNothing(call)) this.forget(call)
     // A whole object that comes again is a repetition.
     else if (isEnded(call, text)) return
     call.only = call.hasArguments ? '' : text
@@ -243,9 +243,10 @@ export class CallReader {
         this.sendHead(call, sink)
       }
       const { held } = call
-      if (held === '' || (isEmpty(held) && mayGoOn)) continue
+      const isNothing = holdsNothing(call)
+      if (held === '' || (isNothing && mayGoOn)) continue
       call.held = ''
-      sink.toolArguments(call.number, held)
+      sink.toolArguments(call.number, isNothing ? EMPTY : held)
     }
   }
 
@@ -259,12 +260,17 @@ export class CallReader {
 }
 
 function isEmpty(text: string): boolean {
-  return text.trim() === EMPTY
+  return text.trim() === EMPTY || (text !== '' && lacksArguments(text))
+}
+
+/** Whether all that came of the arguments says nothing; as a later piece it is one of their values. */
+function holdsNothing({ held, only }: Call): boolean {
+  return held === only && isEmpty(held)
 }
 
 /** Ready while its arguments arrive. */
 function hasBegun(call: Call): boolean {
-  return hasHead(call) && call.held !== '' && !isEmpty(call.held)
+  return hasHead(call) && call.held !== '' && !holdsNothing(call)
 }
 
 /** Ready when another call begins. */

@@ -1,3 +1,4 @@
+import { lacksArguments } from '../../../contract/api/callPiece.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { wellFormedJson } from '../../../contract/std/wellFormed.ts'
@@ -175,7 +176,7 @@ function customCall(name: string, text: string): Called {
 
 function wholeArguments(text: string): string {
   // Many servers parse them, and none refuses an empty object.
-  if (text.trim() === '') return NO_ARGUMENTS
+  if (lacksArguments(text)) return NO_ARGUMENTS
   return isWhole(text) ? wellFormedJson(text) : JSON.stringify({ arguments: text })
 }
 

@@ -12,8 +12,9 @@ const REASONS = (['stop', 'length', 'tool_calls', 'content_filter'] as const).ma
   word,
   bytes: Buffer.from(word),
 }))
-/** `{}`, which some providers put before the arguments themselves. */
+/** `{}`, which some providers put before the arguments themselves, or `[]`. */
 const EMPTY_ARGUMENTS_BYTES = 2
+const NULL = Buffer.from('null')
 
 /** The treatment of a chunk. */
 export type ChunkFate =
@@ -125,7 +126,7 @@ export class ChunkGuard {
     // A call after the reason changes it.
     if (count !== 1 || this.reason !== null) return 'rewrite'
     const { calls } = this.repairer.choices
-    if (argumentsBytes === EMPTY_ARGUMENTS_BYTES && !calls.hasArgumentsAt(index)) return 'rewrite'
+    if (mayBeNothing(bytes, scan) && !calls.hasArgumentsAt(index)) return 'rewrite'
     if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
     // Once the provider has begun a call in another way, its numbers say little.
     if (index < 0 || index >= this.soundCalls || calls.begun > this.soundCalls) return 'rewrite'
@@ -151,6 +152,13 @@ export class ChunkGuard {
     if (argumentsBytes > 0) adopts(calls, bytes, scan)
     return isSent ? 'relay' : 'hold'
   }
+}
+
+/** Whether a first piece of arguments may stand for none. */
+function mayBeNothing(bytes: Buffer, { call }: ChunkScan): boolean {
+  const { argumentsBytes, argumentsStart, argumentsEnd } = call
+  if (argumentsBytes === EMPTY_ARGUMENTS_BYTES) return true
+  return argumentsBytes === NULL.length && isName(bytes, argumentsStart, argumentsEnd - 1, NULL)
 }
 
 /** Whether a piece of arguments needs no reading. */
