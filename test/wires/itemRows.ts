@@ -1,12 +1,14 @@
 /** The user's newest message. */
 export const HELLO = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'go on' }] }
 const said = (text: string) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] })
-const called = (name: string, text: string, id = 'c1') => ({
+/** A call as the provider gets it. */
+export const called = (name: string, text: string, id = 'c1') => ({
   role: 'assistant',
   content: null,
   tool_calls: [{ id, type: 'function', function: { name, arguments: text } }],
 })
-const result = (content: string, id = 'c1') => ({ role: 'tool', tool_call_id: id, content })
+/** Its result. */
+export const result = (content: string, id = 'c1') => ({ role: 'tool', tool_call_id: id, content })
 const packed = (type: string, text: string) => ({
   type,
   id: 'cmp_1',

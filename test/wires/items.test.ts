@@ -5,6 +5,7 @@ import { ITEM_KINDS } from '../../proxy/dialects/responses/itemKinds.ts'
 import { post } from '../support/clients/responsesClient.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { CALL_ITEMS } from './callItemRows.ts'
 import { GO_ON, HELLO, HISTORIES, REFUSED } from './itemRows.ts'
 
 const MODEL = 'test/turns'
@@ -33,7 +34,7 @@ after(async () => {
 })
 
 describe('items of a history', () => {
-  for (const [title, items, messages] of HISTORIES) {
+  for (const [title, items, messages] of [...HISTORIES, ...CALL_ITEMS]) {
     test(title, async () => {
       const input = [...items, HELLO] as OpenAI.Responses.ResponseInput
       const { output_text } = await client.responses.create({ model: MODEL, input })

@@ -59,8 +59,17 @@ function textOfCommand({ stdout, stderr, outcome }: JsonObject): string {
 }
 
 function foundTools(tools: unknown): string {
-  const names = Array.isArray(tools) ? tools.filter(isJsonObject).map(({ name }) => textOf(name)) : []
+  const names = Array.isArray(tools) ? tools.filter(isJsonObject).flatMap(namesOf) : []
   return names.length === 0 ? 'No tools were found.' : `Tools that can be called now: ${names.join(', ')}`
+}
+
+/** The names by which the provider knows a tool, or those in a namespace. */
+function namesOf(tool: JsonObject): string[] {
+  const { type, name, tools } = tool
+  const isGroup = type === 'namespace' && Array.isArray(tools)
+  const named = isGroup ? tools.filter(isJsonObject) : [tool]
+  const names = named.map((one) => one['name']).filter((one) => typeof one === 'string')
+  return names.map((one) => sentName(one, isGroup ? textOf(name) : ''))
 }
 
 function named(item: JsonObject, text: string): CallSaid | null {

@@ -128,18 +128,21 @@ class InputReader {
     const said = isNew ? item['content'] : (item['content'] ?? '')
     const content = readContent(said, `${field}.content`, this.size, isNew)
     if (role === 'system' && this.joinsInstructions(content)) return
-    if (role !== 'assistant') {
-      this.messages.push({ role, content: content.chat })
-      // Nothing was said after it.
-      this.pending = []
-      this.reasoning = []
-      this.member = null
-    } else if (content.images === 0) this.addSaid(content)
+    if (role !== 'assistant') this.addTurn(role, content.chat)
+    else if (content.images === 0) this.addSaid(content)
     else if (!newest) {
       this.size.images -= content.images
       this.addSaid({ ...content, text: content.text + leftOut('image') })
     } else
       throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+  }
+
+  /** Adds what another side than the assistant says; nothing was said after the thinking before it. */
+  private addTurn(role: string, content: Content['chat']): void {
+    this.messages.push({ role, content })
+    this.pending = []
+    this.reasoning = []
+    this.member = null
   }
 
   // Many templates take one system message, and agents send several at the beginning.
@@ -232,19 +235,15 @@ class InputReader {
   }
 
   private addOutput(item: JsonObject, skip: boolean, field: string): void {
-    const id = WITH_ID.has(item['type']) ? callIdOf(item) : callIdText(item['call_id'])
-    if (
-      skip ||
-      (item['type'] === 'tool_search_output' && !isGiven(id)) ||
-      (typeof id === 'string' && (id === '' || this.skipped.has(id)))
-    )
-      return
-    const message = {
-      role: 'tool',
-      tool_call_id: readText(id, `${field}.call_id`, this.size),
-      content: readContent(outputOf(item), `${field}.output`, this.size, false).chat,
-    }
-    this.messages.push(message)
+    const { type, call_id: given, name } = item
+    const id = WITH_ID.has(type) ? callIdOf(item) : callIdText(given)
+    const hasId = isGiven(id) && id !== ''
+    if (skip || (type === 'tool_search_output' && !hasId) || (typeof id === 'string' && this.skipped.has(id))) return
+    const content = readContent(outputOf(item), `${field}.output`, this.size, false).chat
+    if (hasId) this.messages.push({ role: 'tool', tool_call_id: readText(id, `${field}.call_id`, this.size), content })
+    // Codex delivers tasks and messages of other threads as outputs of calls that this thread has not made.
+    else if (isGiven(name)) this.addTurn('user', content)
+    else this.messages.push({ role: 'tool', content })
   }
 }
 
