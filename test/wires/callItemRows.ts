@@ -29,6 +29,21 @@ export const CALL_ITEMS: typeof HISTORIES = [
     ],
   ],
   [
+    'an output of several texts',
+    [
+      { type: 'custom_tool_call', call_id: 'c1', name: 'exec', input: 'x' },
+      {
+        type: 'custom_tool_call_output',
+        call_id: 'c1',
+        output: [
+          { type: 'input_text', text: 'a' },
+          { type: 'input_text', text: 'b' },
+        ],
+      },
+    ],
+    [called('exec', '{"input":"x"}'), result('a\nb')],
+  ],
+  [
     'outputs of calls of another thread, which have no id',
     [
       { type: 'function_call_output', id: 'o', namespace: 'codex_app', name: 'create_thread', output: 'do it' },

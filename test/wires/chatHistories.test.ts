@@ -62,6 +62,18 @@ describe('histories of chats', () => {
     }
   })
 
+  test('a result of texts has all of them, however large', async () => {
+    for (const characters of [3_000, 60_000]) {
+      const long = 'text'.repeat(characters / 4)
+      for (const texts of [[long], [long, 'b', long]]) {
+        const content = texts.map((text) => part('text', text))
+        const messages = [said, asking(call), answer('t1', content)]
+        const { messages: sent } = (await sentFor({ messages })).body
+        assert.deepEqual(sent, [said, asking(call), answer('t1', texts.join('\n'))])
+      }
+    }
+  })
+
   test('the signature of a call goes to the providers that want it back, and the others are spared it', async () => {
     const messages = [asking(signed), answer('t1')]
     const taken = await sentFor({ messages }, 'test/signing')

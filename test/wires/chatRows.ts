@@ -12,6 +12,8 @@ const missing = { role: 'tool', tool_call_id: 't1', content: 'There is no result
 export const signed = { ...call, extra_content: { google: { thought_signature: 'c2lnbmVk' } } }
 export const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
 
+const MARK = { cache_control: { type: 'ephemeral' } }
+
 /** The messages of a chat, and those that a provider of the same format gets. */
 export const HISTORIES: readonly (readonly [title: string, chat: readonly object[], sent: readonly object[]])[] = [
   [
@@ -46,7 +48,7 @@ export const HISTORIES: readonly (readonly [title: string, chat: readonly object
       said,
       { ...asking(call, { ...call, id: 't2' }), content: [part('text', 'a')] },
       answer('t1'),
-      answer('t2', [part('text', 'y')]),
+      answer('t2', 'y'),
       { role: 'user', content: [part('text', 'go on')] },
     ],
   ],
@@ -62,6 +64,16 @@ export const HISTORIES: readonly (readonly [title: string, chat: readonly object
     'a call as a member and as a block',
     [said, { ...asking(call), content: [part('text', 'a'), use('t1')] }, answer('t1')],
     [said, { ...asking(call), content: [part('text', 'a')] }, answer('t1')],
+  ],
+  [
+    'a result of several texts',
+    [said, asking(call), answer('t1', [part('text', 'a'), part('text', 'b')]), said],
+    [said, asking(call), answer('t1', 'a\nb'), said],
+  ],
+  [
+    'a result of several texts with a mark for the cache',
+    [said, asking(call), answer('t1', [part('text', 'a'), { ...part('text', 'b'), ...MARK }]), said],
+    [said, asking(call), answer('t1', [part('text', 'a'), { ...part('text', 'b'), ...MARK }]), said],
   ],
   [
     'messages that are to be cached',
@@ -84,7 +96,7 @@ export const HISTORIES: readonly (readonly [title: string, chat: readonly object
     [asking(call, { ...call, id: 't2' }), answer('t1', [part('text', 'a'), image]), answer('t2', [image])],
     [
       asking(call, { ...call, id: 't2' }),
-      answer('t1', [part('text', 'a')]),
+      answer('t1', 'a'),
       answer('t2', ''),
       { role: 'user', content: [image, image] },
     ],
@@ -102,7 +114,7 @@ export const HISTORIES: readonly (readonly [title: string, chat: readonly object
   [
     'parts of a result that have no price',
     [said, asking(call), answer('t1', [{ type: 'resource', uri: 'x' }])],
-    [said, asking(call), answer('t1', [part('text', '[resource left out]')])],
+    [said, asking(call), answer('t1', '[resource left out]')],
   ],
   [
     'an empty list of calls',

@@ -11,6 +11,7 @@ import { withoutPdfs } from '../shared/pdf.ts'
 import { withoutRefused } from '../shared/refusedParts.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
+import { withPlainResults } from './plainResults.ts'
 import { printedMembers } from './printedMembers.ts'
 import { withoutCallMembers } from './promptCalls.ts'
 import { shownByUsers } from './shownByUsers.ts'
@@ -42,7 +43,7 @@ export function printOpenai(
   const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutRefused(sent.forward, leavesOut) }
   const whole = takenBy(read, form, pdfTokens > 0)
   const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
-  const forward = withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL)
+  const forward = withPlainResults(withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL))
   const rest = printedMembers(forward, sent.prompt.textBytes)
   const printed = cut === null ? { rest } : { rest, cut }
   const isDropped = forward['stop'] !== whole['stop'] && !isNamedAnyway(request, forward)

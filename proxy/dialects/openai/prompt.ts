@@ -9,6 +9,7 @@ import { countPrefill } from '../shared/prefill.ts'
 import { areParts, jsonAsText, readCallId, readText } from '../shared/text.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { markedContent, readParts, type Unpriced } from './parts.ts'
+import { jointBytes } from './plainResults.ts'
 import { readToolCalls } from './promptCalls.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -104,6 +105,12 @@ function unpricedOf(role: string, isOld: boolean): Unpriced {
   return role === 'tool' || (role === 'user' && isOld) ? 'note' : 'refuse'
 }
 
+/** Providers get the texts of a result as one, which is no string of the client's. */
+function noteJoined(parts: readonly JsonObject[], size: PromptSize): void {
+  size.textBytes += jointBytes(parts)
+  size.rewritten = true
+}
+
 function readContent(content: unknown, role: string, field: string, size: PromptSize, isOld: boolean): unknown {
   if (typeof content === 'string') {
     size.textBytes += Buffer.byteLength(content)
@@ -111,6 +118,7 @@ function readContent(content: unknown, role: string, field: string, size: Prompt
   }
   if (Array.isArray(content) && (role !== 'tool' || areParts(content))) {
     const parts = readParts(content, field, size, unpricedOf(role, isOld))
+    if (role === 'tool' && parts.length > 1) noteJoined(parts, size)
     // Providers refuse an empty list.
     if (parts.length > 0) return parts
     return role === 'assistant' ? null : ''

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { DialectLimits } from '../limits.ts'
+import { jointBytes } from '../openai/plainResults.ts'
 import { countReasoning, keepReasoning } from '../shared/keptReasoning.ts'
 import { leftOut } from '../shared/leftOut.ts'
 import { unpackReasoning } from '../shared/ownReasoning.ts'
@@ -240,6 +241,7 @@ class InputReader {
     const hasId = isGiven(id) && id !== ''
     if (skip || (type === 'tool_search_output' && !hasId) || (typeof id === 'string' && this.skipped.has(id))) return
     const content = readContent(outputOf(item), `${field}.output`, this.size, false).chat
+    this.size.textBytes += jointBytes(content)
     if (hasId) this.messages.push({ role: 'tool', tool_call_id: readText(id, `${field}.call_id`, this.size), content })
     // Codex delivers tasks and messages of other threads as outputs of calls that this thread has not made.
     else if (isGiven(name)) this.addTurn('user', content)
