@@ -11,11 +11,14 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** @returns null when absent. @throws GatewayError 400 */
+/**
+ * Integers beyond 2^53 are taken as well, rounded: they are above every limit, and the error is about that limit.
+ * @returns null when absent. @throws GatewayError 400
+ */
 export function readPositiveInteger(body: JsonObject, name: string): number | null {
   const value = body[name]
   if (!isGiven(value)) return null
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
     throw invalidRequest(`${name} must be a positive integer.`, name)
   }
   return value

@@ -152,7 +152,9 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
     throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
   }
   if (principal.privateTier || model.attested) throw new GatewayError('private_batch_unavailable')
-  if (request.stream) throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.' })
+  if (request.stream) {
+    throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.', param: 'stream' })
+  }
   if (request.models !== undefined && request.models.length > 0) {
     throw new GatewayError('batch_unavailable', {
       message: 'A batch job has one model; leave models out.',

@@ -48,6 +48,7 @@ const REFUSED: Case[] = [
   ['max_tokens of 0', { model: M, max_tokens: 0 }, 400, null, 'max_tokens'],
   ['max_tokens with a fraction', { model: M, max_tokens: 1.5 }, 400, null, 'max_tokens'],
   ['max_tokens above max_output', { model: M, max_tokens: 16_385 }, 400, 'context_length_exceeded', 'max_tokens'],
+  ['max_tokens beyond 2^53', { model: M, max_tokens: 1e300 }, 400, 'context_length_exceeded', 'max_tokens'],
   ['max_completion_tokens above it', { model: M, max_completion_tokens: 16_385 }, 400, 'context_length_exceeded'],
   [
     'a prompt beyond the window',
@@ -98,7 +99,7 @@ const REFUSED: Case[] = [
     'provider.max_price.prompt',
   ],
   ['provider of text', { model: M, provider: 'acme' }, 400, null, 'provider'],
-  ['a streamed batch', { model: `${M}:batch`, stream: true }, 400, 'batch_unavailable'],
+  ['a streamed batch', { model: `${M}:batch`, stream: true }, 400, 'batch_unavailable', 'stream'],
 ]
 
 for (const [name, body, status, code, param] of REFUSED) {
