@@ -40,6 +40,17 @@ test('a receipt just shown can be read over other connections', async () => {
   }
 })
 
+test('a path with more than the id of a receipt is none of a receipt', async () => {
+  const { apiKey } = await stack.createAccount()
+  const id = completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' })).receipt?.request_id ?? ''
+  for (const before of ['', '/x402']) {
+    for (const rest of [`none/${id}`, `a/b/${id}`, `/${id}`, `${id}/none`]) {
+      const answer = await api(stack.baseUrl, 'GET', `${before}/v1/receipts/${rest}`, { token: apiKey })
+      assertRefused(answer, 404, 'receipt_not_found')
+    }
+  }
+})
+
 test('a receipt that does not exist is not found as soon as all processes have denied it', async () => {
   const { apiKey } = await stack.createAccount()
   const refused = await chat(stack.baseUrl, apiKey, { model: 'test/none' })
