@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../contract/errors/errors.ts'
+import { type ErrorType, GatewayError } from '../../../contract/errors/errors.ts'
 import { windowList } from '../../../contract/money/windows.ts'
 import { capArguments, metCap } from '../../../contract/wire/caps.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -40,6 +40,8 @@ export interface Taking {
   readonly series?: { readonly id: string; readonly endsAtMs: number; readonly alsoEnded?: boolean }
   /** The API key that spends, when its caps count. */
   readonly spender?: Spender
+  /** The class of the error when the account does not cover it; absent is that of the table. */
+  readonly shortType?: ErrorType
 }
 
 /** Coin that leaves an account for another ledger account. */
@@ -209,7 +211,7 @@ function unavailable(): GatewayError {
   return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
 }
 
-function refusalOf({ code, left }: Taken, { series }: Taking): GatewayError {
+function refusalOf({ code, left }: Taken, { series, shortType }: Taking): GatewayError {
   const cap = metCap(code)
   if (cap !== undefined) {
     const error = cap.span === 'life' ? 'key_budget_exceeded' : 'spend_limit_exceeded'
@@ -219,7 +221,7 @@ function refusalOf({ code, left }: Taken, { series }: Taking): GatewayError {
   switch (code) {
     case HoldCode.BALANCE:
       return new GatewayError('insufficient_balance', {
-        type: 'insufficient_balance',
+        ...(shortType !== undefined && { type: shortType }),
         message: series === undefined ? BALANCE_MESSAGE : TOKENS_MESSAGE,
       })
     case HoldCode.NO_ACCOUNT:

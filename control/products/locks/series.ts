@@ -56,7 +56,7 @@ export async function lockSeriesRow(client: Client, id: string): Promise<LockSer
 export function refuseMoreThanSupply({ supplyMicros }: LockSeries, micros: number): void {
   if (micros <= supplyMicros) return
   const message = 'The series has fewer tokens than these; ask for fewer.'
-  throw new GatewayError('insufficient_balance', { type: 'insufficient_balance', message, param: 'tokens' })
+  throw new GatewayError('insufficient_balance', { message, param: 'tokens' })
 }
 
 /** As `lockSeriesRow`, while its orders are not ended. @throws GatewayError lock_series_not_found; lock_series_ended */

@@ -81,7 +81,7 @@ test('a debit is not rejected by a cap because of idle leases of the key', async
   const accountId = await idleAccount()
   const caps = { ...NO_CAPS, hourUnits: 1_000 }
   await debit(accountId, 500, { keyId: keyOf(accountId), caps })
-  await assert.rejects(debit(accountId, 501, { keyId: keyOf(accountId), caps }, soon), { type: 'insufficient_balance' })
+  await assert.rejects(debit(accountId, 501, { keyId: keyOf(accountId), caps }, soon), { row: 'insufficient_balance' })
   await dispatchEvents(book)
   await assertCleanAudit(book)
 })
@@ -91,7 +91,7 @@ test('held amounts are not recalled: the debit is rejected in bounded time and l
   const [worker] = workers
   const open = await worker?.hold(accountId, 900)
   const beganMs = performance.now()
-  await assert.rejects(debit(accountId, 500, undefined, soon), { type: 'insufficient_balance' })
+  await assert.rejects(debit(accountId, 500, undefined, soon), { row: 'insufficient_balance' })
   assert.ok(performance.now() - beganMs >= soon.recallMs)
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 100, grants: {}, out: 900 })
   worker?.end(open ?? '', 900)
@@ -106,7 +106,7 @@ test('a debit is rejected immediately if no recalled lease could cover it', asyn
   const recalls: string[] = []
   subscriber.on('message', (_channel: string, text: string) => recalls.push(text))
   await subscriber.subscribe('recall')
-  await assert.rejects(debit(accountId, 1_001, undefined, soon), { type: 'insufficient_balance' })
+  await assert.rejects(debit(accountId, 1_001, undefined, soon), { row: 'insufficient_balance' })
   await subscriber.ping()
   assert.deepEqual(recalls, [])
   subscriber.disconnect()

@@ -5,7 +5,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { AgentClient } from '../../support/clients/agentClient.ts'
 import { assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { assertError } from '../../support/clients/chatClient.ts'
+import { assertError, type ErrorBody } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 let stack: Stack
@@ -59,7 +59,11 @@ test('payments between agents are made once for an Idempotency-Key', async () =>
   const back = await pay({ to: 'owner', amount: '6' })
   assert.equal(back.status, 201)
   assert.deepEqual(await agents.coinOf(from.slug), ['0', '0'])
-  assertRefused(await pay({ to: to.slug, amount: '0.1' }), 402, 'insufficient_balance')
+  for (const short of [await pay({ to: to.slug, amount: '0.1' }), await agents.fund(from.slug, '1000')]) {
+    assertRefused(short, 402, 'insufficient_balance')
+    // Only a link above the balance has a class of its own.
+    assert.equal((short.body as unknown as ErrorBody).error.type, 'insufficient_quota')
+  }
   assertRefused(await pay({ to: from.slug, amount: '0.1' }), 400, null, 'to')
   assertRefused(await pay({ to: 'no-such-agent', amount: '0.1' }), 404, 'agent_not_found', 'to')
   assertRefused(await pay({ to: to.slug, amount: '0' }), 400, null, 'amount')

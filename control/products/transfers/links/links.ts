@@ -50,7 +50,10 @@ export async function createLink(
   const { client } = transaction
   const { accountId, nanos, units, note } = link
   const [id, token] = [newId('lnk'), newSecret('lt')]
-  await debits.move(transaction, { id, accountId, nanos, units, kind: 'link', to: { ledgerAccount: ESCROW_COIN } })
+  const to = { ledgerAccount: ESCROW_COIN }
+  // The contract has a class of its own for a link above the balance.
+  const shortType = 'insufficient_balance'
+  await debits.move(transaction, { id, accountId, nanos, units, kind: 'link', to, shortType })
   const made = await client.query<Link>(
     `INSERT INTO links (id, token_hash, account_id, units, coin_nanos, note, status, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) RETURNING ${COLUMNS}`,
