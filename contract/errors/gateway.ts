@@ -55,7 +55,10 @@ export const GATEWAY_ERRORS = {
   catalog_unsigned: row(404, 'No catalog is signed here: the operator has set no SLUICE_CATALOG_KEY.'),
   catalog_not_found: row(404, 'There is no such signed catalog; see /v1/catalog/versions.'),
   approval_required: row(202, "Waits for the owner's approval; then send it again with x-approval-id."),
-  internal_error: row(500, 'The gateway failed. Output that was sent before is charged, otherwise nothing is. Try again.'),
+  internal_error: row(
+    500,
+    'The gateway failed. Output that was sent before is charged, otherwise nothing is. Try again.',
+  ),
   admission_unavailable: row(
     503,
     'The gateway cannot reach its ledger; nothing ran. Try again after Retry-After seconds.',
