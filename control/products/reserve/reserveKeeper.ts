@@ -23,13 +23,15 @@ export function reserveKeeper(options: ReserveKeeperOptions): Loop {
   const { pool, chain, log, limits } = options
   let told: WithdrawalGate | undefined
   return new Loop('reserve', limits.reserveCheckMs, log, async () => {
-    if (isDue(await lastReading(pool), limits)) {
+    let last = await lastReading(pool)
+    if (isDue(last, limits)) {
       // Read again: another control may have read a moment ago.
       await tryLock(pool, 'reserveReadings', async () => {
         if (isDue(await lastReading(pool), limits)) await read(options)
       })
+      last = await lastReading(pool)
     }
-    if (chain !== undefined) told = tell(options, told, await lastReading(pool))
+    if (chain !== undefined) told = tell(options, told, last)
   })
 }
 
