@@ -41,8 +41,8 @@ const settings = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
 
-/** The options that every connection to the book shares, also those that listen or lock outside of the pool. */
-export function connectionOptions(url: string, limits: RuntimeLimits): pg.ClientConfig {
+/** The options that every pool of connections to the book shares. */
+function poolOptions(url: string, limits: RuntimeLimits): BookPoolConfig {
   return {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -50,6 +50,8 @@ export function connectionOptions(url: string, limits: RuntimeLimits): pg.Client
     // A little later than the server's own timeout: it only fires when the server or the network is silent.
     query_timeout: limits.databaseTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: limits.databaseTimeoutMs,
+    idleTimeoutMillis: limits.databaseIdleMs,
+    locksMax: limits.lockConnectionsMax,
     keepAlive: true,
     // A plan that was kept from when a table was nearly empty costs far more than planning anew: a batch would read the whole table.
     options: settings({ ...NO_JIT, plan_cache_mode: 'force_custom_plan' }),
@@ -69,8 +71,7 @@ export function createPool(
   onError: (error: Error) => void = () => {},
   times?: StatementTimes,
 ): Pool {
-  const { databaseConnectionsMax: max, lockConnectionsMax: locksMax } = limits
-  return newPool({ ...connectionOptions(url, limits), max, locksMax }, onError, times)
+  return newPool({ ...poolOptions(url, limits), max: limits.databaseConnectionsMax }, onError, times)
 }
 
 /**
@@ -83,9 +84,8 @@ export function createLookupPool(
   onError: (error: Error) => void = () => {},
   times?: StatementTimes,
 ): Pool {
-  const options = { ...connectionOptions(url, limits), options: settings(LOOKUPS) }
-  const { lookupConnectionsMax: max, lockConnectionsMax: locksMax } = limits
-  return newPool({ ...options, max, locksMax }, onError, times)
+  const options = { ...poolOptions(url, limits), options: settings(LOOKUPS) }
+  return newPool({ ...options, max: limits.lookupConnectionsMax }, onError, times)
 }
 
 function newPool(config: BookPoolConfig, onError: (error: Error) => void, times: StatementTimes | undefined): Pool {
@@ -96,7 +96,6 @@ function newPool(config: BookPoolConfig, onError: (error: Error) => void, times:
       // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
       // server refuses the others until the rollback.
       pipeline: true,
-      idleTimeoutMillis: 30_000,
     },
     onError,
   )

@@ -11,3 +11,8 @@ test('every floor has its limits among those of control, and no two have one of 
   const names = floors.flatMap((floor) => Object.values<object>(floor).flatMap((limits) => Object.keys(limits)))
   assert.deepEqual(names.toSorted(), Object.keys(CONTROL_LIMITS).toSorted())
 })
+
+test('connections to PostgreSQL stay open between two passes of loops that need several at once', () => {
+  const { databaseIdleMs, keptAnswersMs, housekeepingMs } = CONTROL_LIMITS
+  assert.ok(databaseIdleMs > 1.5 * Math.max(keptAnswersMs, housekeepingMs))
+})
