@@ -5,6 +5,8 @@ import type { ApiLimits } from '../api/limits.ts'
 export const IDENTITY_LIMITS = {
   /** Interval of the polls for changed keys, in milliseconds. */
   keyChangePollMs: 250,
+  /** Interval of the notes in Redis that all of them are announced, in milliseconds; several of them fit into keyRecordTrustMs. */
+  keyChangeNoteMs: 1_000,
   /** The most of one CPU that checking signatures may take, in percent. */
   signatureCpuPercent: 25,
   /** Signatures that wait to be checked once there has been overload for signatureOverloadMs. */

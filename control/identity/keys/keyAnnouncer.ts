@@ -16,11 +16,15 @@ interface KeyAnnouncerParts {
 
 /** Announces changes that were not announced: their process crashed after the commit, Redis was down, or SQL made them. */
 export function keyAnnouncer({ pool, redis, log, limits }: KeyAnnouncerParts): Loop {
+  let noteDueMs = 0
   return new Loop('changes of keys', limits.keyChangePollMs, log, async () => {
+    const beganMs = performance.now()
     // Before the outbox is read: a change that is committed later counts as not announced.
-    const nowMs = await redisNowMs(redis)
+    const nowMs = beganMs < noteDueMs ? undefined : await redisNowMs(redis)
     if (!(await announceKeyChanges(pool, redis, limits))) return true
+    if (nowMs === undefined) return false
     await noteAllAnnounced(redis, nowMs, limits)
+    noteDueMs = beganMs + limits.keyChangeNoteMs
     return false
   })
 }
