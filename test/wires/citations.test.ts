@@ -75,14 +75,15 @@ let openai: OpenAI
 before(async () => {
   provider = await ScriptedProvider.start({
     wire: (response, body) => {
-      const [, deltas] = ROWS[Number(/row (\d+)/.exec(JSON.stringify(body['messages']))?.[1])] ?? assert.fail()
+      const asked = JSON.stringify(body['messages'])
+      const [, deltas] = ROWS[Number(/row (\d+)/.exec(asked)?.[1])] ?? assert.fail()
       const annotations = deltas.map((delta) => Reflect.get(delta, 'annotations') as unknown)
       const message = {
         role: 'assistant',
         content: 'So.',
         annotations: annotations.findLast((list) => list !== undefined),
       }
-      const isStream = body['stream'] === true
+      const isStream = body['stream'] === true || asked.includes('as a stream')
       response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
       response.end(isStream ? streamOf(deltas) : wholeOf(message))
     },
@@ -120,6 +121,11 @@ for (const [place, [name, deltas, annotations]] of ROWS.entries()) {
     assert.deepEqual(annotationsOf(response), annotations)
     assert.deepEqual(added, annotations)
     assert.equal(response.output_text, 'So.')
+  })
+
+  test(`citations ${name}, in one piece that comes as a stream`, async () => {
+    const response = await openai.responses.create({ model: 'test/wire', input: `row ${place} as a stream` })
+    assert.deepEqual(annotationsOf(response), annotations)
   })
 
   if (deltas.filter((delta) => 'annotations' in delta).length > 1) continue

@@ -10,6 +10,7 @@ import { dataKind, dataParts } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
+import type { Citation } from '../shared/citation.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { ChoiceReader } from './choiceReader.ts'
@@ -53,6 +54,7 @@ class JoinedEvents implements FrameSink, MessageSink {
   private readonly choices: ChoiceReader
   private readonly said = { content: '', reasoning_content: '', refusal: '' }
   private readonly calls: { id: string; name: string; arguments: string; extra: JsonObject | null }[] = []
+  private readonly cited: Citation[] = []
   private reason: FinishReason | null = null
   private head: JsonObject = {}
   private readonly reports: UsageReports
@@ -119,6 +121,10 @@ class JoinedEvents implements FrameSink, MessageSink {
     if (call !== undefined) call.arguments += piece
   }
 
+  cites(citation: Citation): void {
+    this.cited.push(citation)
+  }
+
   ends(reason: FinishReason): void {
     this.reason = reason
   }
@@ -160,12 +166,14 @@ class JoinedEvents implements FrameSink, MessageSink {
 
   private message(): JsonObject {
     const { content, reasoning_content, refusal } = this.said
+    const annotations = this.cited.map(({ type, ...cited }) => ({ type, url_citation: cited }))
     const calls = this.calls.map(({ id, extra, ...said }) => ({ ...extra, id, type: 'function', function: said }))
     return {
       role: 'assistant',
       content: content === '' && calls.length > 0 ? null : content,
       ...(refusal === '' ? {} : { refusal }),
       ...(reasoning_content === '' ? {} : { reasoning_content }),
+      ...(annotations.length === 0 ? {} : { annotations }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     }
   }

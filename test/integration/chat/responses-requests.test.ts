@@ -104,9 +104,9 @@ test('a tool may answer with a picture', async () => {
       { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'See:' }, picture] },
     ],
   })
-  // Providers of this format take pictures from users alone.
+  // Providers of this format take pictures, and texts in parts, from users alone.
   assert.deepEqual((messages as unknown[]).slice(1), [
-    { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'See:' }] },
+    { role: 'tool', tool_call_id: 'c', content: 'See:' },
     { role: 'user', content: [{ type: 'image_url', image_url: { url: IMAGE } }] },
   ])
 })

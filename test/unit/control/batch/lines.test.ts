@@ -88,7 +88,7 @@ test('a result of too many bytes, values or levels fails its job alone', async (
 })
 
 /** What control may stand still for. */
-const TURN_MS = 50
+const TURN_MS = 100
 const TRIES = 5
 const MIB = 1_048_576
 const KEPT = limits.batchResultBytesMax - 1_024

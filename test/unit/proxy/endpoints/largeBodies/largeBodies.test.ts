@@ -19,7 +19,7 @@ const BLANKS = ' '.repeat(LARGE_BYTES)
 const MUTATIONS = rounds({ short: 20, long: 300 })
 /** What the main thread may parse or print at once, and for how long it may be at work. */
 const AT_ONCE_BYTES = 262_144
-const TURN_MS = 5
+const TURN_MS = 10
 const TRIES = 8
 /** Tools take no large bodies; what is paid for is answered with a price that names the digest of its body. */
 const JSON_ROUTES = SOUND.filter(([path]) => !path.startsWith('/v1/tools/') && !path.startsWith('/x402/'))

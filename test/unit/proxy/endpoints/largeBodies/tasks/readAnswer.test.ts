@@ -9,7 +9,7 @@ import { longestTurn, slowness } from '../../../../../support/parts/turnWatch.ts
 import { sampled } from '../../../../../support/rounds.ts'
 
 /** What a worker may stand still for. */
-const TURN_MS = 50
+const TURN_MS = 100
 const TRIES = 8
 const MIB = 1_048_576
 const PARSED = limits.answerParsedBytesMax
