@@ -6,12 +6,12 @@ import { isUnanswered } from './chainClient.ts'
  * @throws the first error, after the last row; immediately when the node does not answer at all
  */
 export async function eachApart<T>(
-  rows: readonly T[],
+  rows: Iterable<T> | AsyncIterable<T>,
   signal: AbortSignal,
   work: (row: T) => Promise<void>,
 ): Promise<void> {
   const errors: unknown[] = []
-  for (const row of rows) {
+  for await (const row of rows) {
     if (signal.aborted) break
     try {
       await work(row)

@@ -37,18 +37,18 @@ export interface PayBackParts {
 export async function payBackHolders(parts: PayBackParts, id: string, signal: AbortSignal): Promise<void> {
   const { pool, debits, log, limits } = parts
   const onFault = (error: unknown) => logEvent(log, 'account_change_undo_failed', { err: error as Error })
-  const errors: unknown[] = []
-  for (let after = ''; !signal.aborted; ) {
+  await eachApart(allHolders(pool, id, limits), signal, async (accountId) => {
+    await withUndo(pool, onFault, (transaction) => payBack(transaction, debits, id, accountId)).catch(whenHeld)
+  })
+}
+
+/** The holders of a series, of which one page is read at a time. */
+async function* allHolders(pool: Pool, id: string, limits: LocksLimits): AsyncGenerator<string> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
     const holders = await holdersOf(pool, id, after, limits)
-    const paid = eachApart(holders, signal, async (accountId) => {
-      await withUndo(pool, onFault, (transaction) => payBack(transaction, debits, id, accountId)).catch(whenHeld)
-    })
-    await paid.catch((error: unknown) => errors.push(error))
-    const last = holders.at(-1)
-    if (last === undefined || holders.length < limits.admissionEventsBatchMax) break
-    after = last
+    yield* holders
+    after = holders.length < limits.admissionEventsBatchMax ? undefined : holders.at(-1)
   }
-  if (errors.length > 0) throw errors[0]
 }
 
 /** Tokens that a request holds cannot be taken now. */

@@ -205,10 +205,7 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
 function readToolUse(block: JsonObject, field: string, { size, members }: Reading): JsonObject {
   const input = readInput(block['input'] ?? {}, `${field}.input`)
   size.textBytes += Buffer.byteLength(exactJson(input))
-  if (isRounded(input)) {
-    size.rounded = true
-    size.rewritten = true
-  }
+  if (isRounded(input)) size.rounded = true
   const id = callId(readCallId(block['id'], `${field}.id`, size))
   members.give(id, size)
   return { type: 'tool_use', id, name: calledName(readText(block['name'], `${field}.name`, size)), input }

@@ -2,7 +2,7 @@ import type { Citation } from '../shared/citation.ts'
 import { partPlace, type ResponseEvents } from './responseEvents.ts'
 import type { MessageItem, Part } from './responseItems.ts'
 
-/** Adds citations to the texts of a response: to the one that is open, else to the next one. */
+/** Adds citations to the texts of a response: to the one that is open, else to the next one, or the last where none follows. */
 export class CitedText {
   private readonly events: ResponseEvents
   /** Citations that came while no text was open. */
@@ -10,7 +10,6 @@ export class CitedText {
   /** The newest text, whether it is open or not. */
   private message: MessageItem | null = null
   private part: Part | null = null
-  private place = 0
 
   constructor(events: ResponseEvents) {
     this.events = events
@@ -20,7 +19,6 @@ export class CitedText {
   begin(message: MessageItem, part: Part): void {
     this.message = message
     this.part = part
-    this.place = message.parts.indexOf(part)
   }
 
   /** @param open the part that is open; null for none */
@@ -33,10 +31,11 @@ export class CitedText {
   annotate(): void {
     const { message, part, waiting } = this
     if (message === null || part === null || waiting.length === 0) return
+    const place = partPlace(message, message.parts.indexOf(part))
     for (const citation of waiting) {
       const at = part.annotations.push(citation) - 1
       const annotation = `"annotation_index":${at},"annotation":${JSON.stringify(citation)}`
-      this.events.emit('response.output_text.annotation.added', `${partPlace(message, this.place)},${annotation}`)
+      this.events.emit('response.output_text.annotation.added', `${place},${annotation}`)
     }
     this.waiting = []
   }

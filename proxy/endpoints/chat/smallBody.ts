@@ -79,9 +79,12 @@ function readWhere(read: () => ChatRequest): ChatRequest | undefined {
   }
 }
 
-/** The address of an image is forwarded in the form that was checked, never as its original bytes. */
-function sendsOwnBytes({ prompt: { linkedImages = false, rewritten = false } }: ChatRequest): boolean {
-  return !linkedImages && !rewritten
+/**
+ * The address of an image is forwarded in the form that was checked, never as its original bytes. A body whose numbers have
+ * lost digits is not cut, since they are taken from the body as it came.
+ */
+function sendsOwnBytes({ prompt: { linkedImages = false, rewritten = false, rounded = false } }: ChatRequest): boolean {
+  return !linkedImages && !rewritten && !rounded
 }
 
 function whole(request: ChatRequest, cut: CutRequest | null = null): SmallBody {

@@ -8,7 +8,6 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { insertAccount } from '../../../control/book/ledger/accountRow.ts'
 import { coinAccount, REVENUE } from '../../../control/book/ledger/accounts.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
-import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import type { LockSeries } from '../../../control/products/locks/series.ts'
 import { seriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
 import { admissionsOf, type ProviderAdmission } from '../../../control/products/marketplace/serving/admission.ts'
@@ -18,7 +17,17 @@ import { createLink } from '../../../control/products/transfers/links/links.ts'
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { type Book, dispatchEvents, fundedAccount, log, scalar, startBook, until } from '../../support/parts/ledger.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  dispatchEvents,
+  fundedAccount,
+  KINDS_CHECK,
+  log,
+  scalar,
+  startBook,
+  until,
+} from '../../support/parts/ledger.ts'
 import { LockMarket, MICROS_PER_TOKEN, OFFER_NANOS } from '../../support/parts/lockMarket.ts'
 import { present } from '../../support/present.ts'
 
@@ -43,9 +52,10 @@ async function fill(accountId: string): Promise<void> {
 }
 
 async function empty(accountId: string): Promise<void> {
-  const units = await coinOf(accountId)
-  const debit = coinAccount(accountId)
-  await postTransfers(book.pool, [{ kind: 'fee', ref: newId('evt'), debit, credit: REVENUE, units }])
+  await dispatchEvents(book)
+  const nanos = await coinOf(accountId)
+  const fee = { id: newId('evt'), accountId, nanos, units: nanos, kind: 'fee', to: { ledgerAccount: REVENUE } } as const
+  await market.inUndoable((transaction) => market.debits.move(transaction, fee))
 }
 
 /** An account with a row of its own. */
@@ -169,4 +179,10 @@ test('a provider is compared although its account is too full for what it is pai
   const noted = 'SELECT outcome FROM provider_probes WHERE admission_id = $1'
   assert.equal(await scalar<string>(book.pool, noted, [compared.id]), 'same')
   assert.equal(await coinOf(accountId), MAX_UNITS)
+})
+
+test('the book agrees with Redis and holds every invariant', async () => {
+  await dispatchEvents(book)
+  // Accounts were filled with coin that nobody paid.
+  await assertCleanAudit(book, KINDS_CHECK, 'every transfer has what it was booked for')
 })

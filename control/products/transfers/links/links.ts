@@ -111,7 +111,7 @@ export async function expireLink(client: Client, id: string): Promise<Link | und
   return ended
 }
 
-/** Links that are past their time, oldest first. @param after the id to begin after; the links up to it come last */
+/** Links that are past their time, by id. @param after the id to begin after; the links up to it come last */
 export async function overdueLinks(db: Queryable, limit: number, after: string): Promise<string[]> {
   const found = await db.query<{ id: string }>(
     `SELECT id FROM links WHERE status = 'open' AND expires_at <= now() ORDER BY id > $2 DESC, id LIMIT $1`,
