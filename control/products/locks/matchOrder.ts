@@ -44,13 +44,13 @@ export async function matchOrder(
 ): Promise<Matched> {
   const fillsMax = limits.lockFillsPerOrderMax
   const other = wanted.side === 'buy' ? 'sell' : 'buy'
-  const opposite = await frontOrders(client, series.id, other, wanted.micros, fillsMax + 1)
+  const opposite = await frontOrders(client, series.id, other, wanted, fillsMax + 1)
   const book = wanted.side === 'buy' ? { bids: [], asks: opposite } : { bids: opposite, asks: [] }
   // After all that rest: its place in time is drawn when it is written.
   const order = { id, place: Number.MAX_SAFE_INTEGER, ...wanted }
   const { changes } = inBounds(() => applyEvent(book, { kind: 'place', order, fillsMax }))
   const refused = changes.find((change) => change.kind === 'refused')
-  if (refused !== undefined) throw refusalOf(refused)
+  if (refused !== undefined) throw refusalOf(refused, wanted)
   const fills = changes.filter((change) => change.kind === 'filled')
   const feesNanos = fills.map(({ costNanos }) => feeOf(costNanos, series.takerFeePpm))
   const rested = changes.find((change) => change.kind === 'rested')
@@ -84,8 +84,10 @@ export function tooLarge(): GatewayError {
   return invalidRequest('This order is for more than an account can hold; order less.', 'tokens')
 }
 
-function refusalOf({ reason }: Extract<BookChange, { kind: 'refused' }>): GatewayError {
-  return new GatewayError(reason === 'self_trade' ? 'lock_self_trade' : 'lock_no_offer')
+function refusalOf({ reason }: Extract<BookChange, { kind: 'refused' }>, { priceNanos }: WantedOrder): GatewayError {
+  if (reason === 'self_trade') return new GatewayError('lock_self_trade')
+  const message = 'What is offered at this price cannot be sold now; order at market, or at a lower price.'
+  return new GatewayError('lock_no_offer', priceNanos === undefined ? {} : { message })
 }
 
 function sumOf(amounts: readonly number[]): number {

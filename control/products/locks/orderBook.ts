@@ -13,10 +13,12 @@ export interface RestingOrder {
   readonly place: number
   /** Micro-tokens that are not filled. */
   readonly micros: number
+  /** The most that its account can be credited for what it sells, in nanos; absent where that has no bound. */
+  readonly roomNanos?: number
 }
 
 /** An order that comes in. Without a price it is a market order: it fills immediately or not at all, and never rests. */
-export interface IncomingOrder extends Omit<RestingOrder, 'priceNanos'> {
+export interface IncomingOrder extends Omit<RestingOrder, 'priceNanos' | 'roomNanos'> {
   readonly priceNanos: number | undefined
 }
 
@@ -54,7 +56,7 @@ export type BookChange =
       readonly micros: number
       readonly status: 'filled' | 'cancelled' | 'expired'
     }
-  /** Nothing is changed: it would fill an order of its own account, nothing is offered, or there is no such order. */
+  /** Nothing is changed: it would fill an order of its own account, nothing that can be filled is offered, or there is no such order. */
   | { readonly kind: 'refused'; readonly reason: 'self_trade' | 'no_offer' | 'no_order' }
 
 export interface BookStep {
@@ -84,7 +86,7 @@ function place(book: OrderBook, order: IncomingOrder, fillsMax: number): BookSte
   const opposite = isBuy ? book.asks : book.bids
   const { fills, left, isCrossing } = fillsOf(opposite, order, fillsMax)
   if (fills.some(({ maker }) => maker.accountId === order.accountId)) return refused(book, 'self_trade')
-  if (fills.length === 0 && order.priceNanos === undefined) return refused(book, 'no_offer')
+  if (fills.length === 0 && (order.priceNanos === undefined || isCrossing)) return refused(book, 'no_offer')
 
   const changes: BookChange[] = []
   for (const fill of fills) {
@@ -104,19 +106,31 @@ function place(book: OrderBook, order: IncomingOrder, fillsMax: number): BookSte
   return { book: after, changes: [...changes, { kind: 'rested', order: resting }] }
 }
 
-/** Fills of the best orders of the other side; the remainder, and whether the next order would still be filled. */
+/**
+ * Fills of the best orders of the other side; the remainder, and whether one that it crosses is left: beyond the most of fills, or
+ * passed over because its account is too full for its coin.
+ */
 function fillsOf(opposite: readonly RestingOrder[], order: IncomingOrder, fillsMax: number) {
   const fills: Fill[] = []
+  const rooms = new Map<string, number>()
   let left = order.micros
+  let isCrossing = false
   for (const maker of opposite) {
-    if (left === 0 || !crosses(order, maker.priceNanos)) return { fills, left, isCrossing: false }
+    if (left === 0 || !crosses(order, maker.priceNanos)) break
     if (fills.length === fillsMax) return { fills, left, isCrossing: true }
     const micros = Math.min(left, maker.micros)
-    const { priceNanos } = maker
-    fills.push({ kind: 'filled', maker, taker: order, priceNanos, micros, costNanos: costOf(priceNanos, micros) })
+    const { accountId, priceNanos } = maker
+    const costNanos = costOf(priceNanos, micros)
+    const room = rooms.get(accountId) ?? maker.roomNanos ?? Number.POSITIVE_INFINITY
+    if (costNanos > room) {
+      isCrossing = true
+      continue
+    }
+    rooms.set(accountId, room - costNanos)
+    fills.push({ kind: 'filled', maker, taker: order, priceNanos, micros, costNanos })
     left -= micros
   }
-  return { fills, left, isCrossing: false }
+  return { fills, left, isCrossing }
 }
 
 function crosses({ side, priceNanos }: IncomingOrder, otherNanos: number): boolean {
@@ -124,12 +138,14 @@ function crosses({ side, priceNanos }: IncomingOrder, otherNanos: number): boole
   return side === 'buy' ? otherNanos <= priceNanos : otherNanos >= priceNanos
 }
 
-/** Fills take orders from the front; only the last one can be filled in part. */
+/** The orders of a side without what was filled of them. */
 function restOf(opposite: readonly RestingOrder[], fills: readonly Fill[]): RestingOrder[] {
-  const last = fills.at(-1)
-  const rest = opposite.slice(fills.length)
-  if (last === undefined || last.micros === last.maker.micros) return rest
-  return [{ ...last.maker, micros: last.maker.micros - last.micros }, ...rest]
+  const filled = new Map(fills.map(({ maker, micros }) => [maker.id, micros]))
+  return opposite.flatMap((order) => {
+    const micros = order.micros - (filled.get(order.id) ?? 0)
+    if (micros === order.micros) return [order]
+    return micros === 0 ? [] : [{ ...order, micros }]
+  })
 }
 
 function cancel(book: OrderBook, orderId: string): BookStep {

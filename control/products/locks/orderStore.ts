@@ -1,3 +1,4 @@
+import { MICROS_PER_TOKEN } from '../../../contract/money/lockTokens.ts'
 import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
@@ -28,64 +29,90 @@ interface StoredOrder extends LockOrder {
   readonly place: number
 }
 
+interface BestOrder extends StoredOrder {
+  readonly roomNanos: number | null
+}
+
 const COLUMNS = `${camelColumns(`id, place, series_id, account_id, side, price_nanos, filled_micros, status, escrow_nanos,
   escrow_micros`)}, token_micros AS micros, ${msColumns('created_at, ended_at')}`
 
-const asResting = (row: StoredOrder): RestingOrder => ({
+const asResting = (row: BestOrder): RestingOrder => ({
   id: row.id,
   accountId: row.accountId,
   side: row.side,
   priceNanos: row.priceNanos ?? 0,
   place: row.place,
   micros: row.micros - row.filledMicros,
+  ...(row.roomNanos !== null && { roomNanos: row.roomNanos }),
 })
 
 /**
- * The best open orders of one side that an order of this many micro-tokens would meet, in their order.
+ * The best open orders of one side that an order would meet, in their order. Those whose accounts are too full for its coin are left
+ * out, but for the best one that it crosses.
  * @param limit the most of them
  */
 export async function frontOrders(
   db: Queryable,
   seriesId: string,
   side: Side,
-  micros: number,
+  { micros, priceNanos }: { readonly micros: number; readonly priceNanos: number | undefined },
   limit: number,
 ): Promise<RestingOrder[]> {
-  const found = await db.query<StoredOrder>(
-    `SELECT ${COLUMNS} FROM (
-       SELECT *, sum(token_micros - filled_micros) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS up_to
-       FROM (${bestOrders(side)} LIMIT $2) AS best
-     ) AS front WHERE up_to - (token_micros - filled_micros) < $3 ORDER BY price_nanos ${DIRECTION[side]}, place`,
-    [seriesId, limit, micros],
+  const inOrder = `ORDER BY price_nanos ${DIRECTION[side]}, place`
+  const found = await db.query<BestOrder>(
+    `SELECT ${COLUMNS}, room_nanos AS "roomNanos" FROM (
+       SELECT *, sum(token_micros - filled_micros) OVER (PARTITION BY is_full ${inOrder}) AS up_to
+       FROM ((${bestOrders(side)} LIMIT $2) UNION ALL (${fullOrders(side)} LIMIT 1)) AS best
+     ) AS front WHERE up_to - (token_micros - filled_micros) < $3 ${inOrder}`,
+    [seriesId, limit, micros, priceNanos ?? null],
   )
   return found.rows.map(asResting)
 }
 
-/** Micro-tokens that one order of an account can fill at market: up to the first order of its own, and of `limit` orders at most. */
+/**
+ * Micro-tokens that one order of an account can fill at market: up to the first order of its own, and of `limit` orders at most.
+ * @param micros what is ordered: accounts that are too full for the coin for these are left out
+ */
 export async function fillableMicros(
   db: Queryable,
   seriesId: string,
   side: Side,
-  accountId: string,
+  { accountId, micros }: { readonly accountId: string; readonly micros: number },
   limit: number,
 ): Promise<number> {
   const found = await db.query<{ micros: number }>(
     `SELECT coalesce(sum(micros), 0)::bigint AS micros FROM (
        SELECT token_micros - filled_micros AS micros,
-         bool_or(account_id = $3) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS is_behind_own
+         bool_or(account_id = $4) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS is_behind_own
        FROM (${bestOrders(side)} LIMIT $2) AS best
      ) AS front WHERE NOT is_behind_own`,
-    [seriesId, limit, accountId],
+    [seriesId, limit, micros, accountId],
   )
   return found.rows[0]?.micros ?? 0
 }
 
 const DIRECTION: Readonly<Record<Side, string>> = { buy: 'DESC', sell: 'ASC' }
 
-/** SQL of the open orders of the series $1, the best first. */
+/**
+ * SQL of the open orders of the series $1, the best first, whose accounts can hold the coin for $3 micro-tokens of them. Only what sells
+ * brings coin, and the operator's has no bound.
+ */
 const bestOrders = (side: Side): string =>
-  `SELECT * FROM lock_orders WHERE series_id = $1 AND side = '${side}' AND status = 'open'
-   ORDER BY price_nanos ${DIRECTION[side]}, place`
+  `SELECT * FROM (${openOrders(side)}) AS best WHERE NOT is_full ORDER BY price_nanos ${DIRECTION[side]}, place`
+
+/** SQL of the others at $4 nanos or less, the best first. Behind $2 orders that can be filled an order meets none. */
+const fullOrders = (side: Side): string =>
+  `SELECT * FROM (${openOrders(side)} ORDER BY price_nanos, place LIMIT $2) AS first
+   WHERE is_full AND price_nanos <= $4 ORDER BY price_nanos, place`
+
+function openOrders(side: Side): string {
+  const isSell = side === 'sell'
+  const roomNanos = isSell ? `${MAX_UNITS} - l.balance` : 'NULL'
+  const nanos = `o.price_nanos::numeric * least(o.token_micros - o.filled_micros, $3) / ${MICROS_PER_TOKEN}`
+  return `SELECT o.*, (${roomNanos})::bigint AS room_nanos, coalesce(${nanos} > (${roomNanos})::numeric, false) AS is_full
+    FROM lock_orders o ${isSell ? `LEFT JOIN ledger_accounts l ON l.id = 'coin:' || o.account_id` : ''}
+    WHERE o.series_id = $1 AND o.side = '${side}' AND o.status = 'open'`
+}
 
 /** Writes a new order; its place in time is drawn now. */
 export async function insertOrder(

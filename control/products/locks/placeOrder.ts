@@ -6,6 +6,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvents, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { openHoldings } from '../../book/ledger/openHolding.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { type Actor, type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
@@ -53,6 +54,7 @@ export async function placeOrder(
   const makers = matched.fills.map(({ maker }) => maker.accountId)
   const accountIds = [...new Set([wanted.accountId, ...makers])].filter((account) => account !== LOCK_OPERATOR)
   await lockAccounts(client, accountIds)
+  if (wanted.side === 'sell' && !isOperator) await refuseTooFull(client, wanted.accountId, matched)
   const order = await insertOrder(client, orderOf(series, id, wanted, matched))
   await insertFills(client, series.id, matched.fills, matched.feesNanos)
   const buyers = wanted.side === 'buy' ? [wanted.accountId] : makers
@@ -97,6 +99,13 @@ function takingOf(
   if (!Number.isSafeInteger(nanos)) throw tooLarge()
   if (units === 0) throw invalidRequest('This order is for less coin than can be booked; order more.', 'tokens')
   return { id, accountId, nanos, units, ...(spender && { spender }) }
+}
+
+/** @throws GatewayError invalid_request where an account cannot hold what its tokens sell for */
+async function refuseTooFull(client: Client, accountId: string, { costNanos, feeNanos }: Matched): Promise<void> {
+  const room = new CoinRoom()
+  await room.read(client, [accountId])
+  if (!room.fits(accountId, BigInt(costNanos - feeNanos))) throw tooLarge()
 }
 
 function orderOf(

@@ -29,7 +29,7 @@ export async function quoteBuy(
   const id = newId('lqt')
   const wanted = { accountId, side: 'buy', priceNanos: undefined, micros } as const
   const matched = await matchOrder(client, series, id, wanted, limits)
-  const fillable = await fillableMicros(client, series.id, 'sell', accountId, limits.lockFillsPerOrderMax)
+  const fillable = await fillableMicros(client, series.id, 'sell', wanted, limits.lockFillsPerOrderMax)
   if (matched.filledMicros < micros) {
     const message = `One order can buy ${formatTokens(fillable)} tokens of this series now; order at most these, or place a limit order.`
     throw new GatewayError('lock_no_offer', { message, param: 'tokens' })

@@ -8,8 +8,10 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { insertAccount } from '../../../control/book/ledger/accountRow.ts'
 import { coinAccount, REVENUE } from '../../../control/book/ledger/accounts.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
+import { quoteBuy } from '../../../control/products/locks/quotes.ts'
 import type { LockSeries } from '../../../control/products/locks/series.ts'
 import { seriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
+import { TICK_NANOS } from '../../../control/products/locks/tradeAmounts.ts'
 import { admissionsOf, type ProviderAdmission } from '../../../control/products/marketplace/serving/admission.ts'
 import { probe } from '../../../control/products/marketplace/serving/probe.ts'
 import { linkExpirer } from '../../../control/products/transfers/links/linkExpirer.ts'
@@ -28,7 +30,13 @@ import {
   startBook,
   until,
 } from '../../support/parts/ledger.ts'
-import { LockMarket, MICROS_PER_TOKEN, OFFER_NANOS } from '../../support/parts/lockMarket.ts'
+import {
+  LockMarket,
+  MICROS_PER_TOKEN,
+  OFFER_NANOS,
+  SOLD_MICROS,
+  SUPPLY_MICROS,
+} from '../../support/parts/lockMarket.ts'
 import { present } from '../../support/present.ts'
 
 const LINK_NANOS = 1_000_000_000
@@ -51,9 +59,10 @@ async function fill(accountId: string): Promise<void> {
   await withTransaction(book.pool, (client) => creditCoin(client, credit))
 }
 
-async function empty(accountId: string): Promise<void> {
+const empty = async (accountId: string) => spend(accountId, await coinOf(accountId))
+
+async function spend(accountId: string, nanos: number): Promise<void> {
   await dispatchEvents(book)
-  const nanos = await coinOf(accountId)
   const fee = { id: newId('evt'), accountId, nanos, units: nanos, kind: 'fee', to: { ledgerAccount: REVENUE } } as const
   await market.inUndoable((transaction) => market.debits.move(transaction, fee))
 }
@@ -144,6 +153,63 @@ test('holders of a broken series are paid back while one of them is too full, ho
   } finally {
     await keeper.stop()
   }
+})
+
+test('buyers pass over what an account sells that is too full for its coin, and fill it once it has room', async () => {
+  const series = await market.issue()
+  const cheapNanos = OFFER_NANOS / 2
+  const [full, buyer] = [await market.buyer(series), await fundedAccount(book, 100 * OFFER_NANOS)]
+  const offers: string[] = []
+  for (const micros of [MICROS_PER_TOKEN, 2 * MICROS_PER_TOKEN, MICROS_PER_TOKEN]) {
+    const sold = { accountId: full, side: 'sell', micros, priceNanos: cheapNanos } as const
+    offers.push((await market.trade(series, sold)).order.id)
+  }
+  await dispatchEvents(book)
+  const buy = async (tokens: number, priceNanos = OFFER_NANOS) => {
+    const wanted = { accountId: buyer, side: 'buy', micros: tokens * MICROS_PER_TOKEN, priceNanos } as const
+    const { order, fills } = await market.trade(series, wanted)
+    return { status: order.status, fills: fills.map(({ maker, priceNanos: at, micros }) => [maker.id, at, micros]) }
+  }
+  const filled = (id: string) => scalar<number>(book.pool, 'SELECT filled_micros FROM lock_orders WHERE id = $1', [id])
+  const quoted = async (micros: number) => {
+    const quote = await withTransaction(book.pool, (client) => quoteBuy(client, series, buyer, micros, limits))
+    return { costNanos: quote.matched.costNanos, fillableMicros: quote.fillableMicros }
+  }
+  const stockMicros = SUPPLY_MICROS - SOLD_MICROS
+
+  await fill(full)
+  assert.deepEqual(await quoted(MICROS_PER_TOKEN), { costNanos: OFFER_NANOS, fillableMicros: stockMicros })
+  const served = await buy(1)
+  assert.deepEqual([served.status, served.fills.map(([, at]) => at)], ['filled', [OFFER_NANOS]])
+  // What would rest is cancelled, since the book must not be crossed.
+  await assert.rejects(buy(1, cheapNanos), { row: 'lock_no_offer', message: /cannot be sold now/ })
+  const below = await buy(1, cheapNanos - TICK_NANOS)
+  assert.equal(below.status, 'open')
+
+  // Room for one of its offers.
+  await spend(full, cheapNanos)
+  assert.equal((await quoted(MICROS_PER_TOKEN)).costNanos, cheapNanos)
+  const first = await buy(3)
+  assert.deepEqual(first.fills.map(([id]) => id).slice(0, 1), [offers[0]])
+  assert.deepEqual([first.status, first.fills.length], ['filled', 2])
+  assert.equal(await coinOf(full), MAX_UNITS)
+
+  await spend(full, 10 * OFFER_NANOS)
+  const rest = await buy(3, cheapNanos)
+  assert.deepEqual([rest.status, rest.fills.map(([id]) => id)], ['filled', [offers[1], offers[2]]])
+  for (const [at, id] of offers.entries()) assert.equal(await filled(id), (at === 1 ? 2 : 1) * MICROS_PER_TOKEN)
+})
+
+test('an account that is too full for the coin of its tokens is told so, and keeps them', async () => {
+  const series = await market.issue()
+  const [full, bidder] = [await market.buyer(series), await fundedAccount(book, 100 * OFFER_NANOS)]
+  await market.trade(series, { accountId: bidder, side: 'buy', micros: MICROS_PER_TOKEN, priceNanos: OFFER_NANOS / 2 })
+  await dispatchEvents(book)
+  await fill(full)
+  const sale = { accountId: full, side: 'sell', micros: MICROS_PER_TOKEN, priceNanos: OFFER_NANOS / 2 } as const
+  await assert.rejects(market.trade(series, sale), { row: 'invalid_request', message: /more than an account can hold/ })
+  await spend(full, OFFER_NANOS)
+  assert.equal((await market.trade(series, sale)).order.status, 'filled')
 })
 
 /** A registered provider of this account that is paid half of what its model costs. */
