@@ -13,6 +13,8 @@ const POLL_FIRST_MS = 10
 
 interface Watched {
   row: TransactionRow
+  /** It was found and could not be booked: until then it waits for its next try, by `performance.now()`. */
+  bookAtMs: number
   /** Called when it is in a block, or can never be. */
   readonly waiting: Array<(state: TransactionState) => void>
 }
@@ -125,7 +127,7 @@ export class TransactionWatcher {
       known.row = row
       return known
     }
-    const watched: Watched = { row, waiting: [] }
+    const watched: Watched = { row, bookAtMs: 0, waiting: [] }
     this.watched.set(row.id, watched)
     this.soon()
     return watched
@@ -157,14 +159,24 @@ export class TransactionWatcher {
   private async poll(): Promise<void> {
     if (this.watched.size === 0) return
     const before = this.watched.size
-    const watched = [...this.watched.values()]
+    const nowMs = performance.now()
+    const watched = [...this.watched.values()].filter(({ bookAtMs }) => bookAtMs <= nowMs)
     const isAnyDeep = watched.some(({ row }) => this.confirmationsOf(row.purpose) > 1)
     const head = isAnyDeep ? await this.chain.getBlockNumber() : 0n
-    const looks = watched.map(async ({ row }) => {
+    const unbooked: unknown[] = []
+    const looks = watched.map(async (one) => {
+      const { row } = one
       const receipt = await this.receiptOf(row)
       const depth = this.confirmationsOf(row.purpose) - 1
       if (receipt === undefined || (depth > 0 && receipt.blockNumber + BigInt(depth) > head)) return
-      await this.recorder.record(row, receipt)
+      try {
+        await this.recorder.record(row, receipt)
+      } catch (error) {
+        // A deposit that its account is too full for keeps no other waiting.
+        one.bookAtMs = performance.now() + this.limits.chainSweepMs
+        unbooked.push(error)
+        return
+      }
       // Another control may have recorded it; then only this call notifies the waiters of this process.
       if (this.watched.has(row.id)) await this.tellFromBook(row.id)
     })
@@ -172,7 +184,8 @@ export class TransactionWatcher {
     // A node that does not answer is asked again at the interval of the loop.
     if (failed !== undefined) throw failed.reason
     this.pollMs = this.watched.size < before ? POLL_FIRST_MS : Math.min(this.pollMs * 2, this.limits.chainPollMs)
-    if (this.watched.size > 0 && !this.stopping) this.schedule()
+    if (watched.length > unbooked.length && !this.stopping) this.schedule()
+    if (unbooked.length > 0) throw unbooked[0]
   }
 
   private confirmationsOf(purpose: Purpose): number {

@@ -1,21 +1,36 @@
-// Goal: a paid request that nobody serves is given up although the outcome of another payment cannot be found out, as long as that
-// lasts. Method: the closer runs over a book of the test; the chain is a function that fails.
+// Goal: a payment or a deposit whose outcome cannot be found out or booked, as long as that lasts, keeps no other waiting. Method:
+// the parts that look for outcomes run over a book of the test; the chain is a function that answers, or fails.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createPublicClient, custom, type Hex, pad, toHex } from 'viem'
+import { generatePrivateKey } from 'viem/accounts'
+import { MAX_UNITS } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { coinAccount, REVENUE } from '../../../control/book/ledger/accounts.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
+import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
+import { ContractWallets } from '../../../control/chain/contractSignature.ts'
+import { FeeOracle } from '../../../control/chain/fees.ts'
+import { Signer } from '../../../control/chain/signer.ts'
+import { transactionOf } from '../../../control/chain/transactionRow.ts'
+import { TRANSFER_TOPIC } from '../../../control/chain/transferLog.ts'
+import { TransactionWatcher } from '../../../control/chain/watcher.ts'
+import { depositOutcome } from '../../../control/products/payments/deposits/depositOutcome.ts'
+import { insertDeposit } from '../../../control/products/payments/deposits/depositRow.ts'
+import { Deposits } from '../../../control/products/payments/deposits/deposits.ts'
 import { PaymentCloser } from '../../../control/products/payments/x402/closer.ts'
 import { PAID } from '../../../control/products/payments/x402/paymentOutcome.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
-import { paymentLimits } from '../../support/limits.ts'
+import { limitsWith, paymentLimits } from '../../support/limits.ts'
 import {
   type Book,
   dispatchEvents,
   drainAll,
   ensureOpen,
+  fundedAccount,
   log,
   scalar,
   startBook,
@@ -87,5 +102,123 @@ test('an unserved payment is given up while the chain cannot say what became of 
     assert.equal(await scalar<number>(book.pool, back, [unserved]), UNITS)
   } finally {
     await closer.stop()
+  }
+})
+
+const TREASURY: Address = `0x${'b'.repeat(40)}`
+const DEPOSIT_NANOS = 1_000_000_000
+
+type Request = { readonly method: string; readonly params?: readonly unknown[] }
+
+const chainOf = (answer: (request: Request) => unknown) =>
+  createPublicClient({ cacheTime: 0, transport: custom({ request: async (asked: Request) => answer(asked) }) })
+
+const watcherOf = (chain: ReturnType<typeof chainOf>, chainSweepMs: number) =>
+  new TransactionWatcher({
+    pool: book.pool,
+    chain,
+    log,
+    handlers: { deposit: depositOutcome },
+    confirmations: { confirmations: 1, depositConfirmations: 1 },
+    limits: limitsWith({ chainSweepMs, chainPollMs: 20 }),
+  })
+
+/** A deposit that a wallet has signed for. @param digit of the address of the wallet */
+async function deposit(digit: string, accountId = 'acct_of_nobody') {
+  const [id, wallet] = [newId('dep'), `0x${digit.repeat(40)}` as Address]
+  const replayKey = `eip3009:${wallet}:${pad(wallet)}`
+  const amounts = { amount: 1_000_000n, nanos: DEPOSIT_NANOS, units: DEPOSIT_NANOS }
+  const row = { id, accountId, replayKey, wallet, asset: 'stablecoin', token: TOKEN as Address, ...amounts }
+  await withTransaction(book.pool, (client) =>
+    insertDeposit(client, { ...row, source: 'authorization', state: 'settling' }),
+  )
+  return { id, wallet }
+}
+
+const depositState = (id: string) => scalar<string>(book.pool, 'SELECT state FROM deposits WHERE id = $1', [id])
+
+test('a deposit without a transfer has failed while the chain cannot say what became of another one', async () => {
+  const [unknown, unmade] = [await deposit('1'), await deposit('2')]
+  const chain = chainOf(({ method, params }) => {
+    if (method !== 'eth_getLogs') return '0x10'
+    if (JSON.stringify(params).includes(pad(unknown.wallet))) throw new Error('the node has pruned these blocks')
+    return []
+  })
+  const some = limitsWith({ depositCheckMs: 20 })
+  const watcher = watcherOf(chain, 20)
+  const deposits = new Deposits({
+    pool: book.pool,
+    chain,
+    chainId: 1,
+    contracts: new ContractWallets('http://127.0.0.1:1', some),
+    fees: new FeeOracle(chain, some),
+    relayers: [new Signer(generatePrivateKey())],
+    treasury: TREASURY,
+    watcher,
+    log,
+    limits: some,
+  })
+  try {
+    await until('the other one has failed', async () => (await depositState(unmade.id)) === 'failed')
+    assert.equal(await depositState(unknown.id), 'settling')
+  } finally {
+    await deposits.stop()
+    await watcher.stop()
+  }
+})
+
+/** A transaction of the book that makes a deposit. */
+async function transactionOfDeposit({ id, wallet }: Awaited<ReturnType<typeof deposit>>, hash: Hex) {
+  const stored = await scalar<number>(
+    book.pool,
+    `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount)
+     VALUES ('deposit', $1, $2, $3, $4, 1000000) RETURNING id`,
+    [id, TOKEN, wallet, TREASURY],
+  )
+  const attempt = 'INSERT INTO chain_attempts (hash, transaction_id, max_fee, priority_fee) VALUES ($1, $2, 0, 0)'
+  await book.pool.query(attempt, [hash, stored])
+  const row = await transactionOf(book.pool, stored)
+  assert.ok(row)
+  return row
+}
+
+/** As the node answers. */
+function receiptOf(hash: Hex, from: Address) {
+  const place = { blockHash: pad('0x1'), blockNumber: '0x5', transactionHash: hash, transactionIndex: '0x0' }
+  const topics = [TRANSFER_TOPIC, pad(from), pad(TREASURY)]
+  const transfer = { ...place, address: TOKEN, topics, data: pad(toHex(1_000_000)), logIndex: '0x0', removed: false }
+  const gas = { cumulativeGasUsed: '0x1', gasUsed: '0x1', effectiveGasPrice: '0x1', type: '0x2' }
+  return { ...place, ...gas, from, to: TOKEN, contractAddress: null, logs: [transfer], logsBloom: '0x', status: '0x1' }
+}
+
+test('a deposit is found as fast beside one whose account is too full for it, which gets it once there is room', async () => {
+  const [full, other] = [await fundedAccount(book, 1), await fundedAccount(book, 1)]
+  const most = { accountId: full, nanos: MAX_UNITS - 1, units: MAX_UNITS - 1, ref: newId('evt') }
+  await withTransaction(book.pool, (client) => creditCoin(client, most))
+  const [stuck, behind] = [await deposit('3', full), await deposit('4', other)]
+  const [first, second] = [pad('0xa1'), pad('0xa2')]
+  let asked = 0
+  const chain = chainOf(({ params }) => {
+    if (params?.[0] === first) return receiptOf(first, stuck.wallet)
+    // In a block from the second question on.
+    return ++asked > 1 ? receiptOf(second, behind.wallet) : null
+  })
+  const rows = [await transactionOfDeposit(stuck, first), await transactionOfDeposit(behind, second)]
+  const watcher = watcherOf(chain, 600_000)
+  try {
+    for (const row of rows) watcher.watch(row)
+    await until('the other one is credited', async () => (await depositState(behind.id)) === 'credited')
+    assert.equal(await depositState(stuck.id), 'settling')
+  } finally {
+    await watcher.stop()
+  }
+  const spent = { kind: 'fee', ref: newId('evt'), debit: coinAccount(full), credit: REVENUE, units: DEPOSIT_NANOS }
+  await postTransfers(book.pool, [spent])
+  const later = watcherOf(chain, 20)
+  try {
+    for (const row of rows.slice(0, 1)) later.watch(row)
+    await until('it is credited once there is room', async () => (await depositState(stuck.id)) === 'credited')
+  } finally {
+    await later.stop()
   }
 })
