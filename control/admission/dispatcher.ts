@@ -91,8 +91,12 @@ export class EventDispatcher {
       if (events === undefined) byAccount.set(event.accountId, [event])
       else events.push(event)
     }
-    const applied = (await Promise.all([...byAccount.values()].map((events) => this.applyInOrder(events)))).flat()
+    // A node of Redis that does not answer for its accounts keeps no other from its coin.
+    const tried = await Promise.allSettled([...byAccount.values()].map((events) => this.applyInOrder(events)))
+    const applied = tried.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
     await removeAdmissionEvents(this.pool, applied)
+    const failed = tried.find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
     return applied.length
   }
 

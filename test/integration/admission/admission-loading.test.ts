@@ -1,10 +1,16 @@
-// Goal: what is booked or marked while the admission state is loaded from the book is neither missed nor counted twice.
+// Goal: what is booked or marked while the admission state is loaded from the book is neither missed nor counted twice, and one
+// account that Redis fails for holds up no other.
 // Method: the loading over a real book and a real Redis, with a booking that is held up, and with a mark, in its middle.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { newId } from '../../../contract/wire/ids.ts'
+import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   assertCleanAudit,
@@ -75,4 +81,29 @@ test('a shard marked while all are loaded is loaded once more, independent of th
   assert.equal(await ensureAdmission({ pool: book.pool, redis: book.redis, log, beforeOpen, limits }), 'rebuilt')
   assert.equal(await ensure(), 'reloaded')
   assert.equal(await ensure(), 'unchanged')
+})
+
+test('coin reaches the others while Redis does not take that of one account', async () => {
+  const [stuck, other] = [await fundedAccount(book, 1_000), await fundedAccount(book, 1_000)]
+  const key = accountKey(shardOf(stuck), stuck)
+  await book.redis.rename(key, `${key}:aside`)
+  await book.redis.set(key, 'no hash')
+  for (const accountId of [stuck, other]) {
+    const credit = { accountId, nanos: 50, units: 50, ref: newId('evt') }
+    await withTransaction(book.pool, (client) => creditCoin(client, credit))
+  }
+  const waiting = (accountId: string) =>
+    scalar<number>(book.pool, 'SELECT count(*) FROM admission_events WHERE account_id = $1', [accountId])
+  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log, limits })
+  try {
+    await until('the coin of the other is told', async () => (await waiting(other)) === 0)
+    assert.equal(await proxy.freeCoin(other), 1_050)
+    assert.equal(await waiting(stuck), 1)
+    await book.redis.rename(`${key}:aside`, key)
+    await until('that of the first, too', async () => (await waiting(stuck)) === 0)
+    assert.equal(await proxy.freeCoin(stuck), 1_050)
+  } finally {
+    await dispatcher.stop()
+  }
+  await assertCleanAudit(book)
 })
