@@ -43,7 +43,8 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       UNION ALL
       SELECT d.id || ' is of a transfer that was not seen on the chain' FROM deposits d
       WHERE d.source = 'transfer' AND NOT EXISTS (SELECT FROM chain_transfers t
-        WHERE t.hash || ':' || t.log_index = d.replay_key AND t.purpose = 'deposit' AND t.amount = d.amount)
+        WHERE t.hash = split_part(d.replay_key, ':', 1) AND t.log_index::text = split_part(d.replay_key, ':', 2)
+          AND t.purpose = 'deposit' AND t.amount = d.amount)
       UNION ALL
       SELECT t.hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
       WHERE t.purpose = 'deposit' GROUP BY t.hash, t.token, t.transfer_from, t.transfer_to, t.amount

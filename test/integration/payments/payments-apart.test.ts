@@ -8,6 +8,7 @@ import { MAX_UNITS } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { MOVEMENT_INVARIANTS } from '../../../control/audit/movementChecks.ts'
 import { coinAccount, REVENUE } from '../../../control/book/ledger/accounts.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
@@ -20,6 +21,7 @@ import { TRANSFER_TOPIC } from '../../../control/chain/transferLog.ts'
 import { TransactionWatcher } from '../../../control/chain/watcher.ts'
 import { depositOutcome } from '../../../control/products/payments/deposits/depositOutcome.ts'
 import { insertDeposit } from '../../../control/products/payments/deposits/depositRow.ts'
+import { DepositScanner } from '../../../control/products/payments/deposits/depositScanner.ts'
 import { Deposits } from '../../../control/products/payments/deposits/deposits.ts'
 import { PaymentCloser } from '../../../control/products/payments/x402/closer.ts'
 import { PAID } from '../../../control/products/payments/x402/paymentOutcome.ts'
@@ -221,4 +223,60 @@ test('a deposit is found as fast beside one whose account is too full for it, wh
   } finally {
     await later.stop()
   }
+})
+
+test('a transfer that a reorganization has changed is a deposit of its own, and holds up no other', async () => {
+  const [one, other] = [await fundedAccount(book, 1), await fundedAccount(book, 1)]
+  const accounts = new Map<Address, string>([
+    [`0x${'5'.repeat(40)}`, one],
+    [`0x${'6'.repeat(40)}`, other],
+  ])
+  const logOf = (transactionHash: Hex, digit: string, amount: number, blockNumber: Hex) => {
+    const topics = [TRANSFER_TOPIC, pad(`0x${digit.repeat(40)}`), pad(TREASURY)]
+    return { address: TOKEN, topics, data: pad(toHex(amount)), logIndex: '0x0', transactionHash, blockNumber }
+  }
+  let [head, logs] = ['0x5', [logOf(pad('0xb1'), '5', 1_000_000, '0x5')]]
+  const chain = chainOf(({ method, params }) => {
+    if (method === 'eth_blockNumber') return head
+    if (method === 'eth_getBlockByNumber') return { number: head, hash: pad('0x1'), timestamp: '0x1', transactions: [] }
+    // Those that the treasury gets.
+    return JSON.stringify(params).includes(`null,"${pad(TREASURY)}"`) ? logs : []
+  })
+  await book.pool.query(
+    `INSERT INTO chain_identity (chain_id, genesis_hash, treasury, quote_secret, scanned_block) VALUES (1, '', $1, '', 0)`,
+    [TREASURY],
+  )
+  const asset = { id: 'stablecoin', address: TOKEN as Address, decimals: 6, name: '', version: '' } as const
+  const scanner = new DepositScanner({
+    pool: book.pool,
+    chain,
+    treasury: TREASURY,
+    assets: [{ ...asset, method: 'eip3009', usdUnits: DEPOSIT_NANOS }],
+    confirmations: 1,
+    finalBlocks: 4,
+    accountOfWallet: async (_client, wallet) => accounts.get(wallet),
+    coinUsdUnits: async () => DEPOSIT_NANOS,
+    log,
+    limits: limitsWith({ chainScanMs: 20 }),
+  })
+  const has = (accountId: string, nanos: number) => async () =>
+    (await scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [coinAccount(accountId)])) ===
+    nanos + 1
+  try {
+    await until('the first transfer is credited', has(one, DEPOSIT_NANOS))
+    // Its transaction moves more in the block that it is in now, at the same place.
+    logs = [logOf(pad('0xb1'), '5', 2_000_000, '0x6'), logOf(pad('0xb2'), '6', 1_000_000, '0x6')]
+    head = '0x6'
+    await until('that of another wallet is credited', has(other, DEPOSIT_NANOS))
+    assert.equal(await has(one, 3 * DEPOSIT_NANOS)(), true)
+  } finally {
+    await scanner.stop()
+  }
+  const onChain = MOVEMENT_INVARIANTS.find(({ name }) => name === 'every credited deposit is on the chain')
+  assert.ok(onChain)
+  const found = await book.pool.query<{ fault: string }>(`SELECT fault FROM (${onChain.faults}) AS f (fault)`)
+  assert.deepEqual(
+    found.rows.filter(({ fault }) => fault.includes('was not seen')),
+    [],
+  )
 })

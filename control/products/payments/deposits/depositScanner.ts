@@ -17,6 +17,7 @@ import { followTransfers } from '../../../chain/followTransfers.ts'
 import { advanceScan, lockScan, newTransfers, recordTransfer } from '../../../chain/foreignTransfers.ts'
 import { type Seen, seenOf } from '../../../chain/seenTransfer.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
@@ -143,13 +144,27 @@ export class DepositScanner {
     if (asset === undefined || accountId === undefined) return undefined
     const credit = creditOf(transfer.amount, asset, await coinUsdUnits(client))
     if (credit === undefined || !(await hasRoom(client, accountId, credit.nanos))) return undefined
-    const ref = `${transfer.hash}:${transfer.logIndex}`
+    const ref = await refOf(client, transfer)
     await creditCoin(client, { accountId, ...credit, ref, kind: DEPOSIT })
     const { from: wallet, token, amount } = transfer
     const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, ...credit }
     await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
     return accountId
   }
+}
+
+/**
+ * Names a deposit by the place of its transfer. Where a deposit has this name, a reorganization has made another transfer of the
+ * same transaction there: this one has its number as well.
+ */
+async function refOf(client: Client, { hash, logIndex }: Seen): Promise<string> {
+  const place = `${hash}:${logIndex}`
+  const credited = await countOf(
+    client,
+    `SELECT count(*) FROM deposits WHERE replay_key = $1 OR (replay_key > $1 || ':' AND replay_key < $1 || ';')`,
+    [place],
+  )
+  return credited === 0 ? place : `${place}:${credited + 1}`
 }
 
 /** Whether an account can hold this coin in addition to what it has. */
