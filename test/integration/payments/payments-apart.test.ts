@@ -139,6 +139,14 @@ async function deposit(digit: string, accountId = 'acct_of_nobody') {
 
 const depositState = (id: string) => scalar<string>(book.pool, 'SELECT state FROM deposits WHERE id = $1', [id])
 
+function depositsOver(chain: ReturnType<typeof chainOf>, watcher: TransactionWatcher): Deposits {
+  const some = limitsWith({ depositCheckMs: 20 })
+  const contracts = new ContractWallets('http://127.0.0.1:1', some)
+  const [fees, relayer] = [new FeeOracle(chain, some), new Signer(generatePrivateKey())]
+  const parts = { pool: book.pool, chain, chainId: 1, contracts, fees, watcher, log, limits: some }
+  return new Deposits({ ...parts, relayers: [relayer], treasury: TREASURY })
+}
+
 test('a deposit without a transfer has failed while the chain cannot say what became of another one', async () => {
   const [unknown, unmade] = [await deposit('1'), await deposit('2')]
   const chain = chainOf(({ method, params }) => {
@@ -146,20 +154,8 @@ test('a deposit without a transfer has failed while the chain cannot say what be
     if (JSON.stringify(params).includes(pad(unknown.wallet))) throw new Error('the node has pruned these blocks')
     return []
   })
-  const some = limitsWith({ depositCheckMs: 20 })
   const watcher = watcherOf(chain, 20)
-  const deposits = new Deposits({
-    pool: book.pool,
-    chain,
-    chainId: 1,
-    contracts: new ContractWallets('http://127.0.0.1:1', some),
-    fees: new FeeOracle(chain, some),
-    relayers: [new Signer(generatePrivateKey())],
-    treasury: TREASURY,
-    watcher,
-    log,
-    limits: some,
-  })
+  const deposits = depositsOver(chain, watcher)
   try {
     await until('the other one has failed', async () => (await depositState(unmade.id)) === 'failed')
     assert.equal(await depositState(unknown.id), 'settling')
@@ -279,4 +275,31 @@ test('a transfer that a reorganization has changed is a deposit of its own, and 
     found.rows.filter(({ fault }) => fault.includes('was not seen')),
     [],
   )
+})
+
+test('a deposit that a third party submitted long ago is credited, whatever became of its own transaction since', async () => {
+  const accountId = await fundedAccount(book, 1)
+  const made = await deposit('7', accountId)
+  const [own, third] = [pad('0xc1'), pad('0xc2')]
+  const { id } = await transactionOfDeposit(made, own)
+  const reverted = `UPDATE chain_transactions SET state = 'reverted', final = true, hash = $2, block_number = 5, block_hash = '',
+    since_block = 4 WHERE id = $1`
+  await book.pool.query(reverted, [id, own])
+  const { logs, ...receipt } = receiptOf(third, made.wallet)
+  const chain = chainOf(({ method, params }) => {
+    if (method === 'eth_blockNumber') return toHex(5_000)
+    if (method === 'eth_getTransactionByHash') return { hash: third, input: pad(made.wallet), blockNumber: '0x5' }
+    if (method !== 'eth_getLogs') return { ...receipt, logs }
+    const [{ fromBlock, toBlock }] = params as [{ fromBlock: Hex; toBlock: Hex }]
+    return Number(fromBlock) <= 5 && Number(toBlock) >= 5 ? logs : []
+  })
+  const watcher = watcherOf(chain, 20)
+  const deposits = depositsOver(chain, watcher)
+  try {
+    await until('the deposit is decided', async () => (await depositState(made.id)) !== 'settling')
+    assert.equal(await depositState(made.id), 'credited')
+  } finally {
+    await deposits.stop()
+    await watcher.stop()
+  }
 })

@@ -132,14 +132,16 @@ export class Deposits {
     const { pool, chain, treasury, log } = this.options
     const transfer = { token, from: wallet, to: treasury, amount }
     const nonce = nonceOf(key)
-    const tried = await pool.query<{ block: number }>(
-      `SELECT coalesce(max(block_number), 0) AS block FROM chain_transactions WHERE purpose = 'deposit' AND ref = $1`,
+    const tried = await pool.query<{ block: number; since: number | null }>(
+      `SELECT coalesce(max(block_number), 0) AS block, min(nullif(since_block, 0)) AS since
+       FROM chain_transactions WHERE purpose = 'deposit' AND ref = $1`,
       [id],
     )
+    const { block: seenBlock = 0, since: sinceBlock = null } = tried.rows[0] ?? {}
     const foreign = await findForeignSettlement(
       pool,
       chain,
-      { transfer, nonce, seenBlock: tried.rows[0]?.block ?? 0 },
+      { transfer, nonce, seenBlock, sinceBlock },
       this.options.limits,
     )
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const

@@ -89,7 +89,7 @@ export class Preparation {
       const foreign = await findForeignSettlement(
         pool,
         chain,
-        { transfer: order.transfer, nonce, seenBlock: simulation.block },
+        { transfer: order.transfer, nonce, seenBlock: simulation.block, sinceBlock: null },
         this.parts.limits,
       )
       if (foreign !== undefined) return { by: 'other', ...foreign, raw: undefined }

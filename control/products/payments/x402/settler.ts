@@ -163,8 +163,13 @@ export class PaymentSettler {
    */
   async resolveUnmoved(payment: PaymentRow, deadlineMs = performance.now()): Promise<void> {
     const { pool, chain, watcher } = this.options
-    const found = await pool.query<{ transfer_from: Address; transfer_to: Address; block: number }>(
-      `SELECT transfer_from, transfer_to, coalesce(block_number, 0) AS block FROM chain_transactions
+    const found = await pool.query<{
+      transfer_from: Address
+      transfer_to: Address
+      block: number
+      since: number | null
+    }>(
+      `SELECT transfer_from, transfer_to, coalesce(block_number, 0) AS block, nullif(since_block, 0) AS since FROM chain_transactions
        WHERE purpose = 'payment' AND ref = $1`,
       [payment.id],
     )
@@ -176,7 +181,7 @@ export class PaymentSettler {
     const foreign = await findForeignSettlement(
       pool,
       chain,
-      { transfer, nonce, seenBlock: sides.block },
+      { transfer, nonce, seenBlock: sides.block, sinceBlock: sides.since },
       this.options.limits,
     )
     if (foreign === undefined) {
