@@ -4,6 +4,8 @@ import { markAtEnd } from '../../json/cutJson.ts'
 const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const HEAD_CHARACTERS_MAX = 256
 const SNIFFED_CHARACTERS = 24
+/** It begins where a run does: otherwise a long run elsewhere would be searched from each of its characters. */
+const PADDING = /(?<!=)=+$/
 /** The type that every provider of images takes. */
 const JPEG = 'image/jpeg'
 export const IMAGE_TYPES = [JPEG, 'image/png', 'image/gif', 'image/webp'] as const
@@ -62,7 +64,7 @@ export function noteData(data: string, size: PromptSize): void {
  */
 export function plainBase64(sent: string): string {
   if (sent.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(sent)) return sent
-  const text = unescaped(sent).replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+  const text = unescaped(sent).replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replace(PADDING, '')
   if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) return sent
   return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
 }

@@ -8,8 +8,11 @@ const MS_PER_MINUTE = 60_000
 const MS_PER_HOUR = 3_600_000
 /** Beyond any recording that is accepted; WebVTT takes hours of any length. */
 const SECONDS_MAX = 1_000_000
-/** Ends the times of a cue, and may not be in its text. */
-const ARROW = /-{2,}>/g
+/**
+ * Ends the times of a cue, and may not be in its text. It begins where a run does: otherwise a long run would be searched from
+ * each of its characters.
+ */
+const ARROW = /(?<!-)-{2,}>/g
 /** An empty line would end the cue. */
 const LINE_ENDS = /[\r\n]+/g
 

@@ -4,6 +4,10 @@ import { test } from 'node:test'
 import { imageType, plainBase64, readDataUrl } from '../../../../../proxy/dialects/shared/dataUrl.ts'
 import { readImageUrl } from '../../../../../proxy/dialects/shared/imageUrl.ts'
 
+/** Read from each of its characters, a run of this length takes seconds. */
+const RUN_CHARACTERS = 65_536
+const RUN_MS_MAX = 1_000
+
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452fbff', 'hex').toString('base64')
 const JPEG = Buffer.from('ffd8ffe000104a464946', 'hex').toString('base64')
 const GIF = Buffer.from('GIF89a').toString('base64')
@@ -49,7 +53,16 @@ for (const url of REFUSED) {
 }
 
 test('base64 that cannot be mended is left to the provider', () => {
-  for (const text of ['AAAAA', 'A*==', '%zz']) assert.equal(plainBase64(text), text)
+  for (const text of ['AAAAA', 'A*==', '%zz', 'A==A']) assert.equal(plainBase64(text), text)
+})
+
+test('padding that is not at the end is read in no time', () => {
+  const { user } = process.cpuUsage()
+  for (const end of ['x', 'xx', 'xxx', '*']) {
+    const text = `${'='.repeat(RUN_CHARACTERS)}${end}`
+    assert.equal(plainBase64(text), text)
+  }
+  assert.ok((process.cpuUsage().user - user) / 1_000 < RUN_MS_MAX)
 })
 
 test('types of Messages are read in the same spellings', () => {

@@ -5,6 +5,10 @@ import { type SubtitleFormat, subtitlesOf } from '../../../../../proxy/endpoints
 import { findMembers } from '../../../../../proxy/json/findMembers.ts'
 import { limits } from '../../../../support/limits.ts'
 
+/** Read from each of its characters, a run of this length takes many seconds. */
+const RUN_CHARACTERS = 200_000
+const RUN_MS_MAX = 1_000
+
 function written(segments: readonly unknown[], format: SubtitleFormat): string | null {
   const bytes = Buffer.from(JSON.stringify({ segments }))
   const content = findMembers(bytes, { values: [], items: { name: 'segments', max: segments.length } }, limits)
@@ -64,4 +68,11 @@ test('times that a model has missed are within the recording, and no cue ends be
       '00:00:02.000 --> 277:46:40.000',
     ],
   )
+})
+
+test('a run of dashes that is no arrow is read in no time', () => {
+  const { user } = process.cpuUsage()
+  const text = `${'-'.repeat(RUN_CHARACTERS)}x`
+  assert.equal(written([{ start: 0, end: 1, text }], 'srt'), `1\n00:00:00,000 --> 00:00:01,000\n${text}\n\n`)
+  assert.ok((process.cpuUsage().user - user) / 1_000 < RUN_MS_MAX)
 })
