@@ -77,7 +77,8 @@ function complexityOf(value: unknown): { readonly unions: number; readonly optio
   const { type, anyOf, properties, required } = value
   const { unions, optional } = sumOf(partsOf(value))
   const names = isJsonObject(properties) ? Object.keys(properties) : []
-  const open = names.filter((name) => !(Array.isArray(required) && required.includes(name)))
+  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const open = names.filter((name) => !needed.has(name))
   return {
     unions: unions + (Array.isArray(type) || Array.isArray(anyOf) ? 1 : 0),
     optional: optional + open.length,

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { soundSchema } from '../shared/soundSchema.ts'
 import { currentSchema } from './currentSchema.ts'
@@ -28,15 +28,16 @@ export function inputSchema(parameters: unknown): JsonObject {
  */
 export function withNamesTaken(schema: JsonObject): JsonObject {
   const { properties, required, description } = schema
-  const refused = isJsonObject(properties) ? Object.keys(properties).filter((name) => !MEMBER.test(name)) : []
-  if (refused.length === 0) return schema
-  const taken = Object.entries(properties as JsonObject).filter(([name]) => !refused.includes(name))
-  const note = `Members that cannot be set: ${refused.join(', ')}`
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  const refused = new Set<unknown>(names.filter((name) => !MEMBER.test(name)))
+  if (refused.size === 0) return schema
+  const taken = Object.entries(properties as JsonObject).filter(([name]) => !refused.has(name))
+  const note = `Members that cannot be set: ${[...refused].join(', ')}`
   return {
     ...schema,
     properties: Object.fromEntries(taken),
     description: typeof description === 'string' ? `${description}\n\n${note}` : note,
-    ...(Array.isArray(required) && { required: required.filter((name) => !refused.includes(name as string)) }),
+    ...(Array.isArray(required) && { required: required.filter((name) => !refused.has(name)) }),
   }
 }
 
@@ -63,22 +64,26 @@ function withoutUnions(schema: JsonObject): JsonObject {
   const names = [...merged.required]
   return {
     ...rest,
-    properties: Object.fromEntries([...merged.properties].map(([name, schemas]) => [name, oneOfAll(schemas)])),
+    properties: Object.fromEntries(
+      [...merged.properties].map(([name, schemas]) => [name, oneOfAll([...schemas.values()])]),
+    ),
     ...((required !== undefined || names.length > 0) && { required: names }),
   }
 }
 
 interface Merged {
-  /** The schemas of each member, each once. */
-  readonly properties: Map<string, unknown[]>
+  /** The schemas of each member, each once, by what they say. */
+  readonly properties: Map<string, Map<string, unknown>>
   readonly required: Set<string>
 }
 
 function addMembers({ properties }: JsonObject, merged: Merged): void {
   if (!isJsonObject(properties)) return
   for (const [name, schema] of Object.entries(properties)) {
-    const known = merged.properties.get(name) ?? []
-    if (!known.some((one) => isDeepStrictEqual(one, schema))) merged.properties.set(name, [...known, schema])
+    const known = merged.properties.get(name) ?? new Map<string, unknown>()
+    const said = canonicalJson(schema)
+    if (!known.has(said)) known.set(said, schema)
+    merged.properties.set(name, known)
   }
 }
 

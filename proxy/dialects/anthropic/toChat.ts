@@ -177,7 +177,8 @@ function isStrict(schema: unknown): boolean {
   const { properties, required, additionalProperties: more } = schema
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   const isClosed = !isJsonObject(properties) || more === false
-  const isWhole = names.every((name) => Array.isArray(required) && required.includes(name))
+  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const isWhole = names.every((name) => needed.has(name))
   return isClosed && isWhole && partsOf(schema).every(isStrict)
 }
 

@@ -22,6 +22,8 @@ export function fittingCallId(id: string): string {
  */
 export class HistoryCallIds {
   private readonly used = new Set<string>()
+  /** By each id that came more than once, the last number that was tried for it: all those before it are used. */
+  private readonly tried = new Map<string, number>()
   private readonly size: PromptSize
 
   /** @param size of the prompt, which grows by ids that become longer, each with its call and its result */
@@ -32,11 +34,21 @@ export class HistoryCallIds {
   /** @param id as the client has it */
   next(id: string): string {
     let unique = id
-    for (let n = 2; this.used.has(unique.replace(UNUSUAL, '_')); n++) unique = hashedId(`${id} ${n}`)
-    this.used.add(unique.replace(UNUSUAL, '_'))
+    if (this.used.has(taken(id))) {
+      let n = this.tried.get(id) ?? 1
+      do unique = hashedId(`${id} ${++n}`)
+      while (this.used.has(taken(unique)))
+      this.tried.set(id, n)
+    }
+    this.used.add(taken(unique))
     this.size.textBytes += 2 * Math.max(0, unique.length - id.length)
     return unique
   }
+}
+
+/** An id in the characters that every provider takes. */
+function taken(id: string): string {
+  return id.replace(UNUSUAL, '_')
 }
 
 /** A message of a chat whose calls, or whose call, have ids of so many letters and digits. */
