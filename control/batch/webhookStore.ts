@@ -44,8 +44,9 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
 }
 
 /**
- * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than the end of any attempt,
- * so that a webhook is retried if its sender crashes, and never sent by two senders concurrently.
+ * Takes webhooks that are due, those of all accounts in turn, so that an account whose receivers do not answer keeps no other
+ * waiting. Each is due again at the next step of its backoff, which is later than the end of any attempt, so that a webhook is
+ * retried if its sender crashes, and never sent by two senders concurrently.
  */
 export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: BatchLimits): Promise<DueWebhook[]> {
   const taken = await db.query<DueWebhook>({
@@ -54,7 +55,11 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Batc
        due_at_ms = $1::bigint + LEAST($3::bigint, $2::bigint * power(2, LEAST(w.attempts, 20))::bigint)
      FROM webhook_secrets s
      WHERE s.key_id = w.key_id AND w.id IN (
-       SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT $4
+       SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 AND id IN (
+         SELECT id FROM (
+           SELECT d.id, d.due_at_ms, row_number() OVER (PARTITION BY j.account_id ORDER BY d.due_at_ms) AS turn
+           FROM webhooks d JOIN batch_jobs j ON j.id = d.job_id WHERE d.state = 'waiting' AND d.due_at_ms <= $1
+         ) due ORDER BY turn, due_at_ms LIMIT $4)
        FOR UPDATE SKIP LOCKED)
      RETURNING ${camelColumns('w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret')}`,
     values: [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],

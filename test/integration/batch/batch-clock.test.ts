@@ -11,6 +11,7 @@ import { eraseOld } from '../../../control/batch/expiry.ts'
 import { attemptsOf, listWebhooks } from '../../../control/batch/operatorReads.ts'
 import { webhookSecretOf } from '../../../control/batch/webhookSecret.ts'
 import { sendWebhooks } from '../../../control/batch/webhookSender.ts'
+import { takeDueWebhooks } from '../../../control/batch/webhookStore.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { assertSigned, HookReceiver } from '../../support/clients/batchClient.ts'
@@ -185,4 +186,19 @@ test('a webhook that is never accepted is given up after three days', async () =
   }
   const [hook] = await listWebhooks(pool, { state: 'given_up', limit: 10 })
   assert.ok((hook?.attempts ?? 0) > 50)
+})
+
+test('the webhooks of an account keep those of another account waiting for one turn at most', async () => {
+  await webhookSecretOf(pool, 'key_1')
+  for (let i = 0; i < 4; i++) await doneJob('http://127.0.0.1:9/')
+  world.nowMs += 1
+  const late = await doneJob('http://127.0.0.1:9/')
+  await pool.query(`UPDATE batch_jobs SET account_id = 'acct_2' WHERE id = $1`, [late])
+  const take = async () =>
+    (await takeDueWebhooks(pool, world.nowMs, { ...limits, webhooksAtOnceMax: 2 })).map(({ jobId }) => jobId)
+  const first = await take()
+  assert.equal(first.length, 2)
+  assert.ok(first.includes(late))
+  const rest = [...(await take()), ...(await take()), ...(await take())]
+  assert.deepEqual([...first, ...rest].sort(), [...world.jobs].sort())
 })
