@@ -14,6 +14,7 @@ import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
+import { shownText } from './shownText.ts'
 
 /** A command that cannot do its work; the message says how to fix it. Exit status 1. */
 export class CommandError extends Error {
@@ -234,7 +235,7 @@ export class CliContext {
 
   /** Prints the result: `json` for programs, `text` for people. */
   print(json: unknown, text: string): void {
-    process.stdout.write(this.isJson ? `${JSON.stringify(json)}\n` : `${text.replace(/\n$/, '')}\n`)
+    process.stdout.write(`${shownText(this.isJson ? JSON.stringify(json) : text.replace(/\n$/, ''))}\n`)
   }
 
   /** Writes a piece of a long output, as fast as it is taken. */
@@ -244,7 +245,7 @@ export class CliContext {
 
   /** Says something in addition to the result; programs that read the output are not disturbed. */
   warn(text: string): void {
-    process.stderr.write(`${text}\n`)
+    process.stderr.write(`${shownText(text)}\n`)
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,7 @@ import { RESTORE } from './restore.ts'
 import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
+import { shownText } from './shownText.ts'
 import { TRAIL } from './trail.ts'
 import { USAGE } from './usage.ts'
 import { WALLET } from './wallet.ts'
@@ -119,7 +120,7 @@ async function runCommand(argv: readonly string[], limits: Limits, openDatabase:
 function report(error: unknown): number {
   const isKnown = TOLD_IN_A_LINE.some((kind) => error instanceof kind)
   const text = error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : String(error)
-  process.stderr.write(`sluice: ${text}\n`)
+  process.stderr.write(`sluice: ${shownText(text)}\n`)
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }
 

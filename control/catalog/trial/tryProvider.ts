@@ -148,7 +148,8 @@ class Asked {
   private refusal({ status, body }: HttpAnswer, model = ''): Step {
     const error = readProviderError(body.toString('utf8'))
     const { owner } = faultOf(status, error)
-    const said = error.message === '' ? `HTTP ${status}` : `HTTP ${status}, ${error.message}`
+    const words = error.message.replace(/\s+/g, ' ').trim()
+    const said = words === '' ? `HTTP ${status}` : `HTTP ${status}, ${words}`
     const what = model === '' ? '' : `${model}: `
     if (owner === 'account' || status === 401 || status === 403) {
       const { place } = this.reached

@@ -165,3 +165,11 @@ test('a provider that is not in the catalog, and a secret header that is not set
     'wrong p: x-a: NO_SUCH is not set',
   ])
 })
+
+test('what a provider says is one line, and changes nothing on a terminal', async () => {
+  const message = `no\r\nok    p: it lists 2 models\u001b[2J\u009b1A\u007f`
+  const port = await listening(createServer(playing({ '/models': [401, { error: { message } }] })))
+  await expected(tried(`http://127.0.0.1:${port}/v1`), 1, [
+    String.raw`wrong p: it refuses calls without a key (HTTP 401, no ok p: it lists 2 models\u001b[2J\u009b1A\u007f)`,
+  ])
+})
