@@ -10,6 +10,8 @@ import { fromBase64UrlJson, toBase64Url } from './encoding.ts'
 export const MPP_METHOD = 'evm'
 const MPP_INTENT = 'charge'
 const SCHEME = 'payment '
+/** Blanks are at one place between two others: where they could be at two, long runs of them would take seconds. */
+const RANGE = /^([a-z*]+)\/([a-z*]+)(?:\s*;\s*q=([01](?:\.\d{0,3})?))?$/
 
 /** A challenge; `request` and `opaque` are base64url JSON as they are sent. */
 export interface Challenge {
@@ -143,7 +145,7 @@ export function sourceAccount(source: string): { chainId: number; address: `0x${
 export function acceptsEvmCharge(accept: string): boolean {
   const ranges = accept
     .split(',')
-    .map((range) => /^\s*([a-z*]+)\/([a-z*]+)\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*$/.exec(range))
+    .map((range) => RANGE.exec(range.trim()))
   if (ranges.some((range) => range === null)) return true
   const matching = ranges.filter(
     (range) => (range?.[1] === MPP_METHOD || range?.[1] === '*') && (range[2] === MPP_INTENT || range[2] === '*'),

@@ -118,7 +118,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
         else contentLength = Number(value)
         break
       case 'content-encoding':
-        isCoded ||= !/^\s*(?:identity)?\s*$/i.test(value)
+        isCoded ||= !/^(?:identity)?$/i.test(value.trim())
         break
       case 'transfer-encoding':
         if (chunked || value.trim().toLowerCase() !== 'chunked') framingFault = 'Transfer-Encoding is not just chunked'

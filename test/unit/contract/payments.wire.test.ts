@@ -12,6 +12,7 @@ import { newQuote, quoteFault } from '../../../contract/payments/quote.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../contract/payments/terms.ts'
 import { readPaymentHeader, requirementsOf, X402_VERSION } from '../../../contract/payments/x402.ts'
 import { amountFor } from '../../../proxy/payments/offers.ts'
+import { HEAD_BYTES_MAX } from '../../../proxy/server/exchange.ts'
 
 const STABLECOIN: PaymentAsset = {
   id: 'stablecoin',
@@ -254,6 +255,15 @@ test('MPP: Accept-Payment', () => {
     assert.equal(acceptsEvmCharge(accept), true, accept)
   }
   assert.equal(acceptsEvmCharge('evm/charge;q=0, tempo/*'), false)
+  assert.equal(acceptsEvmCharge(' evm/charge \t; q=0 ,tempo/* '), false)
+})
+
+test('MPP: blanks in Accept-Payment are read in no time, since anybody may send them', () => {
+  const { user } = process.cpuUsage()
+  const blanks = ' '.repeat(HEAD_BYTES_MAX)
+  for (const end of ['x', ';', '; q=2']) assert.equal(acceptsEvmCharge(`evm/charge${blanks}${end}`), true)
+  assert.equal(acceptsEvmCharge(`evm/charge${blanks};${blanks}q=0`), false)
+  assert.ok((process.cpuUsage().user - user) / 1_000 < 300)
 })
 
 test('the amount requested for a request can be credited and covers its hold in every token, also for free requests', () => {
