@@ -9,6 +9,8 @@ const SPACE = 32
 const LETTER_D = 100
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
+/** Of the line ends after the carried bytes, where every search ends: the rest of the buffer may be long. */
+const GUARD_BYTES = 2
 const BOM_BYTES = 3
 /** Smaller events cannot have so many values that reading them takes long. */
 const FEW_VALUES_BYTES = 4_096
@@ -224,12 +226,14 @@ export class FrameReader {
 
   private appendToCarry(chunk: Buffer): void {
     const length = this.carryLength + chunk.length
-    if (length > this.carry.length) {
-      const grown = Buffer.allocUnsafe(Math.max(length, this.carry.length * 2, CARRY_BYTES))
+    if (length + GUARD_BYTES > this.carry.length) {
+      const grown = Buffer.allocUnsafe(Math.max(length + GUARD_BYTES, this.carry.length * 2, CARRY_BYTES))
       this.carry.copy(grown, 0, 0, this.carryLength)
       this.carry = grown
     }
     chunk.copy(this.carry, this.carryLength)
+    this.carry[length] = LF
+    this.carry[length + 1] = CR
     this.carryLength = length
   }
 

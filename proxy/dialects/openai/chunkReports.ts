@@ -35,12 +35,8 @@ export function chunkUsage(
 /** Whether a chunk whose own usage is missing or null, as its scan shows, may have a report in another place. */
 function mentionsUsage(bytes: Buffer, start: number, end: number, scan: ChunkScan): boolean {
   if (!scan.hasObject) return false
-  const first = placeOf(bytes, start, end)
-  return first >= 0 && (scan.usageStart < 0 || placeOf(bytes, first + USAGE.length, end) >= 0)
-}
-
-// A view of the chunk alone would cost more than the search.
-function placeOf(bytes: Buffer, start: number, end: number): number {
-  const at = bytes.indexOf(USAGE, start)
-  return at + USAGE.length <= end ? at : -1
+  // A search of `bytes` would go on to their end, past all chunks that follow.
+  const chunk = bytes.subarray(start, end)
+  const first = chunk.indexOf(USAGE)
+  return first >= 0 && (scan.usageStart < 0 || chunk.includes(USAGE, first + USAGE.length))
 }

@@ -8,6 +8,7 @@ import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../../../support/limits.ts'
 import { itemOf } from '../../../../support/present.ts'
 import { chunk } from '../../../../support/samples/chunks.ts'
+import { searchedBytes } from '../../../../support/searchedBytes.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'
@@ -283,3 +284,17 @@ test('the usage event carries the created time of the stream', () => {
     },
   })
 })
+
+const REPEATED: readonly (readonly [what: string, event: string])[] = [
+  ['chunks without choices', '{"x":{}}'],
+  ['chunks after the reason', '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x":{}}'],
+]
+
+for (const [what, event] of REPEATED) {
+  test(`the work for ${what} is that of each by itself, however many follow in one read`, (t) => {
+    const said = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+    const source = said + `data: ${event}\n\n`.repeat(1_000)
+    const searched = searchedBytes(t, () => void relay(source))
+    assert.ok(searched < 8 * source.length, `${searched} of ${source.length} bytes were searched`)
+  })
+}
