@@ -186,6 +186,8 @@ export class Attempts implements UpstreamListener {
   onFailure(failure: TransportFailure): void {
     if (this.phase === 'over') return
     this.outputTimer?.stop()
+    // The status of an error answer tells more than how its body broke off.
+    if (this.refusal !== null) return this.refused(this.refusal)
     this.options.onFault(this.route, failure.message, connectionFault(failure.cause))
     if (isCommitted(this.phase)) {
       this.enter('over')

@@ -36,8 +36,12 @@ const KINDS: readonly FailureKind[] = [
 /** Failures before which no provider can have got the request. */
 const NOT_SENT: ReadonlySet<FailureKind> = new Set(['connect', 'connect_timeout'])
 
-/** What a route does with a request: fail, answer an error status, or answer 200 and be found unusable or good. */
-type Deed = { readonly kind: FailureKind } | { readonly status: number } | 'unusable' | 'good'
+/** What a route does with a request: fail, answer an error status, whole or broken off, or answer 200 and be found unusable or good. */
+type Deed =
+  | { readonly kind: FailureKind }
+  | { readonly status: number; readonly cut?: FailureKind }
+  | 'unusable'
+  | 'good'
 
 interface Outcome {
   /** The routes that were asked, in order, and whether on a new connection. */
@@ -93,9 +97,10 @@ async function play(rule: OperationRule, deeds: readonly Deed[], disabled: reado
 
 function act(deed: Deed, listener: UpstreamListener): void {
   if (typeof deed === 'object' && 'kind' in deed) return listener.onFailure(new TransportFailure(deed.kind))
-  const status = typeof deed === 'object' ? deed.status : 200
+  const { status, cut = null } = typeof deed === 'object' ? deed : { status: 200 }
   listener.onHead(status, { get: () => undefined })
-  listener.onEnd()
+  if (cut === null) listener.onEnd()
+  else listener.onFailure(new TransportFailure(cut))
 }
 
 function unusable(): GatewayError {
@@ -126,11 +131,11 @@ function mayHaveTaken(deed: Deed): boolean {
   return deed.status === 408 || deed.status >= 500
 }
 
+const status = fc.constantFrom(400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529)
 const deed = fc.oneof(
   fc.constantFrom(...KINDS).map((kind): Deed => ({ kind })),
-  fc
-    .constantFrom(400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529)
-    .map((status): Deed => ({ status })),
+  status.map((status): Deed => ({ status })),
+  fc.record({ status, cut: fc.constantFrom<FailureKind>('reset', 'idle_timeout', 'total_timeout', 'malformed') }),
   fc.constantFrom<Deed>('unusable', 'good'),
 )
 
@@ -203,6 +208,13 @@ for (const [endpoint, status, shown] of [
     assert.deepEqual([error?.status, error?.code], [shown, 'upstream_rejected'])
   })
 }
+
+test('an error answer that breaks off counts by its status', async () => {
+  const limitedKey = await play(OPERATION_RULES.chat, [{ status: 429, cut: 'reset' }])
+  assert.deepEqual([limitedKey.asked.length, limitedKey.error?.code], [1, 'rate_limited'])
+  const refused = await play(OPERATION_RULES.chat, [{ status: 400, cut: 'malformed' }, 'good'])
+  assert.deepEqual([refused.asked.length, refused.error?.code], [1, 'upstream_rejected'])
+})
 
 test('a running request does not fail over to a route that was disabled meanwhile', async () => {
   const routesOf = ({ asked }: Outcome) => asked.map(({ route }) => route)
