@@ -12,7 +12,7 @@ import {
   mayReuseConnection,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
-import { type Refusal, refusalOfRegistered } from './refusal.ts'
+import { faultText, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { RefusedAnswer } from './refusedAnswer.ts'
 import { RouteTurns, type Turn } from './routeTurns.ts'
 import {
@@ -110,6 +110,14 @@ export class Attempts implements UpstreamListener {
     this.call?.resume()
   }
 
+  /** The answer has ended itself. That of its body is awaited for a short time, for the sake of its connection. */
+  letGo(withinMs: number): void {
+    if (this.phase !== 'committed') return
+    this.outputTimer?.stop()
+    this.succeed()
+    this.call?.letGo(withinMs)
+  }
+
   /** Gives a committed answer up because of a fault in it; the listener is not called any more. */
   breakOff(reason: string): void {
     if (this.phase === 'over') return
@@ -152,8 +160,7 @@ export class Attempts implements UpstreamListener {
     if (this.refusal !== null) {
       if (this.refusal.add(bytes)) return
       this.call?.cancel()
-      this.refused(this.refusal)
-      return
+      return this.refused(this.refusal)
     }
     try {
       this.options.listener.onData(bytes)
@@ -166,8 +173,7 @@ export class Attempts implements UpstreamListener {
     if (this.phase === 'over') return
     this.outputTimer?.stop()
     if (this.refusal !== null) this.refused(this.refusal)
-    else if (this.phase === 'committed') this.ended('complete')
-    else this.ended('answered')
+    else this.ended(this.phase === 'committed' ? 'complete' : 'answered')
   }
 
   private ended(phase: 'complete' | 'answered'): void {
@@ -295,8 +301,4 @@ export class Attempts implements UpstreamListener {
       this.onFailure(new TransportFailure(isCommitted(this.phase) ? 'idle_timeout' : 'first_byte_timeout'))
     })
   }
-}
-
-function faultText({ accountFault }: Refusal, otherwise: string): string {
-  return accountFault === undefined ? otherwise : `account at the provider: ${accountFault}`
 }

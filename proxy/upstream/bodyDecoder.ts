@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, type Zlib } from 'node:zlib'
 import {
   TransportFailure,
-  type UpstreamCall,
+  type UpstreamFlow,
   type UpstreamHeaders,
   type UpstreamListener,
 } from './transport/transport.ts'
@@ -31,7 +31,7 @@ const PLAIN: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'ut
 export class BodyDecoder implements UpstreamListener {
   private readonly listener: UpstreamListener
   private readonly open: (firstByte: number) => Decompressor
-  private readonly wire: UpstreamCall
+  private readonly wire: UpstreamFlow
   private stream: Decompressor | undefined
   private fedBytes = 0
   private writesOpen = 0
@@ -42,7 +42,7 @@ export class BodyDecoder implements UpstreamListener {
   private over = false
 
   /** @param wire the connection that the body comes over */
-  constructor(listener: UpstreamListener, open: (firstByte: number) => Decompressor, wire: UpstreamCall) {
+  constructor(listener: UpstreamListener, open: (firstByte: number) => Decompressor, wire: UpstreamFlow) {
     this.listener = listener
     this.open = open
     this.wire = wire
@@ -151,7 +151,7 @@ export function readCoded(
   coding: string,
   headers: UpstreamHeaders,
   listener: UpstreamListener,
-  wire: UpstreamCall,
+  wire: UpstreamFlow,
 ): BodyReading {
   const names = coding
     .toLowerCase()

@@ -28,6 +28,11 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
+/** The reason of a refusal, for operators. @param otherwise where the gateway's account is in order */
+export function faultText({ accountFault }: Refusal, otherwise: string): string {
+  return accountFault === undefined ? otherwise : `account at the provider: ${accountFault}`
+}
+
 /** The cause of an error: the provider does not take a part of the request, and may take it without. */
 export class RefusedPart extends Error {
   override readonly name = 'RefusedPart'

@@ -14,6 +14,7 @@ import {
   type Transport,
   TransportFailure,
   type UpstreamCall,
+  type UpstreamFlow,
   type UpstreamHeaders,
   type UpstreamListener,
   type UpstreamRequest,
@@ -122,6 +123,13 @@ class SocketCall implements UpstreamCall, UpstreamListener {
     else this.decoder.cancel()
   }
 
+  letGo(withinMs: number): void {
+    // What is left of a coded body is not worth decoding.
+    if (this.decoder !== undefined) return this.cancel()
+    this.resume()
+    this.connection?.letGo(performance.now() + withinMs)
+  }
+
   onHead(status: number, headers: UpstreamHeaders): void {
     const coding = headers.get('content-encoding')
     if (coding === undefined) this.listener.onHead(status, headers)
@@ -143,7 +151,7 @@ class SocketCall implements UpstreamCall, UpstreamListener {
   }
 
   private onCodedHead(status: number, headers: UpstreamHeaders, coding: string): void {
-    const wire: UpstreamCall = {
+    const wire: UpstreamFlow = {
       pause: () => this.connection?.pause(),
       resume: () => this.connection?.resume(),
       cancel: () => this.hangUp(),
@@ -162,4 +170,9 @@ class SocketCall implements UpstreamCall, UpstreamListener {
   }
 }
 
-const NO_CALL: UpstreamCall = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+const NO_CALL: UpstreamCall = {
+  pause: () => undefined,
+  resume: () => undefined,
+  cancel: () => undefined,
+  letGo: () => undefined,
+}

@@ -14,6 +14,7 @@ import {
   type Transport,
   TransportFailure,
   type UpstreamCall,
+  type UpstreamFlow,
   type UpstreamHeaders,
   type UpstreamListener,
   type UpstreamRequest,
@@ -88,7 +89,7 @@ function connectorOf({ publicOnly, reach, connectTimeoutMs: timeout }: UpstreamR
 
 class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   private listener: UpstreamListener
-  private readonly timer: NodeJS.Timeout
+  private timer: NodeJS.Timeout
   private controller: Dispatcher.DispatchController | undefined
   private headSeen = false
   private over = false
@@ -112,6 +113,14 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   cancel(): void {
     if (this.decoder === undefined) this.hangUp()
     else this.decoder.cancel()
+  }
+
+  letGo(withinMs: number): void {
+    if (this.over) return
+    if (this.decoder !== undefined) return this.cancel()
+    this.resume()
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.cancel(), withinMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -147,7 +156,7 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
     this.fail(new TransportFailure(kindOf(error, this.headSeen), { cause: error }))
   }
 
-  private wire(): UpstreamCall {
+  private wire(): UpstreamFlow {
     return {
       pause: () => this.controller?.pause(),
       resume: () => this.controller?.resume(),
@@ -177,7 +186,12 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   }
 }
 
-const NO_CALL: UpstreamCall = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+const NO_CALL: UpstreamCall = {
+  pause: () => undefined,
+  resume: () => undefined,
+  cancel: () => undefined,
+  letGo: () => undefined,
+}
 
 const NOBODY: UpstreamListener = {
   onHead: () => undefined,

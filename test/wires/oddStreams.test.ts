@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { receiptOf } from '../support/clients/chatClient.ts'
 import { postJson } from '../support/clients/mediaClient.ts'
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../support/providers/scriptedProvider.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 const call = (name: string, args: string) => ({ id: 'c1', type: 'function', function: { name, arguments: args } })
 
@@ -76,8 +76,23 @@ const lateUsage: Play = (response) => {
   const report = JSON.stringify({ choices: [], usage })
   response.end(`data: ${JSON.stringify(chunk({}, 'stop'))}\n\ndata: [DONE]\n\ndata: ${report}\n\n`)
 }
+/** Streams whose body goes on after the end that the provider has stated. */
+let openBodies = 0
+const endlessBody: Play = (response) => {
+  openBodies++
+  beginEvents(response)
+  event(response, chunk({ role: 'assistant', content: 'A' }))
+  event(response, { ...(chunk({}, 'stop') as object), usage })
+  response.write('data: [DONE]\n\n')
+  const comments = setInterval(() => response.write(': ping\n\n'), 50)
+  response.on('close', () => {
+    clearInterval(comments)
+    openBodies--
+  })
+}
 const PLAYS: Readonly<Record<string, Play>> = Object.fromEntries([
   ['late-usage', lateUsage],
+  ['endless-body', endlessBody],
   ...ARGUMENTS.map(([pieces], i): [string, Play] => {
     const [first = '', ...rest] = pieces
     const begin = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: first } }
@@ -152,8 +167,9 @@ describe('the package of OpenAI learns who speaks', () => {
   }
 })
 
-test('a report of usage after the stated end is charged, for clients of every format', async () => {
-  const said = { model: 'test/late-usage', max_tokens: 50, stream: true }
+/** Requests in every format whose receipts have the reported usage. */
+async function assertReported(model: string): Promise<void> {
+  const said = { model, max_tokens: 50, stream: true }
   for (const [path, body] of [
     ['chat/completions', { ...said, messages: [{ role: 'user', content: 'hi' }] }],
     ['messages', { ...said, messages: [{ role: 'user', content: 'hi' }] }],
@@ -168,4 +184,13 @@ test('a report of usage after the stated end is charged, for clients of every fo
       path,
     )
   }
+}
+
+test('a report of usage after the stated end is charged, for clients of every format', async () => {
+  await assertReported('test/late-usage')
+})
+
+test('a body that goes on after the stated end of its stream is given up', async () => {
+  await assertReported('test/endless-body')
+  await until('no connection is left to it', () => openBodies === 0)
 })

@@ -9,7 +9,10 @@ import type { LargeBodyLimits } from '../largeBodies/limits.ts'
 export const RUN_LIMITS = {
   /** Requests that continue after their client has disconnected. */
   detachedRequestsMax: 1_000,
-  /** How long a stream is read after its client has disconnected, for the usage at its end, in milliseconds. */
+  /**
+   * How long a stream is read after its client has disconnected, for the usage at its end, in milliseconds; and after its own end,
+   * for that of its body, so that its connection can be kept.
+   */
   lingerMs: 2_000,
   /** Of images and videos, in UTF-16 code units. */
   promptCharactersMax: 65_536,

@@ -206,6 +206,7 @@ export class ProviderCall implements AttemptListener {
    */
   close(usedTokens: number | undefined): void {
     this.attempts?.permit?.end(usedTokens)
+    this.attempts?.letGo(this.run.services.limits.lingerMs)
     clearTimeout(this.lingering)
     this.lingering = undefined
     this.listener.onClosed?.()

@@ -57,6 +57,8 @@ export class Connection implements ResponseSink, WireListener {
   private paused = false
   private startedAtMs = 0
   private lastByteMs = 0
+  /** Until when the end of an answer is awaited that nobody wants more of. */
+  private letGoUntilMs = NEVER
 
   constructor(endpoint: Origin, owner: ConnectionOwner) {
     this.owner = owner
@@ -73,6 +75,7 @@ export class Connection implements ResponseSink, WireListener {
     this.idleSinceMs = 0
     this.startedAtMs = nowMs
     this.lastByteMs = nowMs
+    this.letGoUntilMs = NEVER
     this.reader.restart()
     if (this.open || this.wire.isReady) this.writeRequest(request)
   }
@@ -89,6 +92,11 @@ export class Connection implements ResponseSink, WireListener {
     this.wire.resume()
   }
 
+  /** Ends the connection unless its answer ends before `untilMs`, of performance.now(). */
+  letGo(untilMs: number): void {
+    this.letGoUntilMs = untilMs
+  }
+
   /** Ends the connection; its listener is not called any more. */
   destroy(): void {
     this.listener = undefined
@@ -101,7 +109,8 @@ export class Connection implements ResponseSink, WireListener {
   check(nowMs: number): void {
     const { request } = this
     if (request === undefined) return
-    if (nowMs >= this.startedAtMs + request.totalTimeoutMs) this.fail('total_timeout')
+    if (nowMs >= this.letGoUntilMs) this.destroy()
+    else if (nowMs >= this.startedAtMs + request.totalTimeoutMs) this.fail('total_timeout')
     else if (!this.open && nowMs >= this.startedAtMs + request.connectTimeoutMs) this.fail('connect_timeout')
     else if (!this.headSeen && nowMs >= this.startedAtMs + request.firstByteTimeoutMs) this.fail('first_byte_timeout')
     else if (this.headSeen && nowMs >= this.idleDeadline(request)) this.fail('idle_timeout')

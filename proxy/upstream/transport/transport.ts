@@ -96,11 +96,17 @@ export interface UpstreamHeaders {
   readonly unreadable?: boolean
 }
 
-/** A request under way. After `cancel` the listener is not called any more. */
-export interface UpstreamCall {
+/** Bytes on their way from a provider. After `cancel` their listener is not called any more. */
+export interface UpstreamFlow {
   pause(): void
   resume(): void
   cancel(): void
+}
+
+/** A request under way. */
+export interface UpstreamCall extends UpstreamFlow {
+  /** Nothing of the answer is wanted but its end, by which the connection can be kept; it is given up if that does not come in time. */
+  letGo(withinMs: number): void
 }
 
 /** Sends requests to providers; the only thing that knows how they are reached. */

@@ -41,5 +41,6 @@ export function deliver({ contentType, body }: OfflineAnswer, listener: Upstream
     cancel: () => {
       isOver = true
     },
+    letGo: () => undefined,
   }
 }

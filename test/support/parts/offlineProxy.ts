@@ -54,7 +54,7 @@ const TERMS: PaymentTerms = {
 }
 /** Longer bytes of an answer are not shown as text. */
 const SHOWN_BYTES_MAX = 16_384
-const NO_CALL = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+const NO_CALL = { pause: () => undefined, resume: () => undefined, cancel: () => undefined, letGo: () => undefined }
 
 /** How a request was answered. */
 export interface OfflineReply {

@@ -90,6 +90,8 @@ export interface SentCall {
   readonly listener: UpstreamListener
   cancelled: boolean
   paused: boolean
+  /** How long its end is still awaited, in milliseconds; absent where all of it is wanted. */
+  letGoMs?: number
 }
 
 /**
@@ -181,6 +183,9 @@ export class RunWorld {
       },
       cancel: () => {
         call.cancelled = true
+      },
+      letGo: (withinMs: number) => {
+        call.letGoMs = withinMs
       },
     }
   }

@@ -60,7 +60,7 @@ async function play(rule: OperationRule, deeds: readonly Deed[], disabled: reado
       asked.push({ route: request.path, fresh: request.fresh })
       const deed = itemOf(deeds, Number(request.path))
       setImmediate(() => act(deed, listener))
-      return { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+      return { pause: () => undefined, resume: () => undefined, cancel: () => undefined, letGo: () => undefined }
     },
     close: () => Promise.resolve(),
   }
@@ -243,7 +243,7 @@ test('a transport that answers twice, or ends without a head, crashes the reques
     let sent: UpstreamListener | undefined
     const send = (_request: UpstreamRequest, listener: UpstreamListener) => {
       sent = listener
-      return { pause: () => undefined, resume: () => undefined, cancel: () => void cancels++ }
+      return { pause: () => undefined, resume: () => undefined, cancel: () => void cancels++, letGo: () => undefined }
     }
     const attempts = new Attempts({
       transport: { send, close: () => Promise.resolve() },

@@ -40,7 +40,7 @@ function play(health: RouteHealth, order: string, streamed: boolean, tick: (ms: 
   const transport = {
     send: (_request: unknown, listener: UpstreamListener) => {
       calls.push(listener)
-      return { pause: IGNORED, resume: IGNORED, cancel: IGNORED }
+      return { pause: IGNORED, resume: IGNORED, cancel: IGNORED, letGo: IGNORED }
     },
     close: () => Promise.resolve(),
   }

@@ -81,7 +81,7 @@ class World {
           listener.onHead(status, { get: (name) => (name === 'retry-after' ? retryAfter?.toString() : undefined) })
           listener.onEnd()
         })
-        return { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+        return { pause: () => undefined, resume: () => undefined, cancel: () => undefined, letGo: () => undefined }
       },
       close: () => Promise.resolve(),
     }

@@ -34,7 +34,7 @@ function newAttempts(trace: RequestTrace | undefined, isPrivate = false) {
     transport: {
       send: (request: UpstreamRequest, heard: UpstreamListener) => {
         sent.push({ request, listener: heard })
-        return { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+        return { pause: () => undefined, resume: () => undefined, cancel: () => undefined, letGo: () => undefined }
       },
       close: () => Promise.resolve(),
     },

@@ -49,6 +49,21 @@ test('a broken response is reported once committed; before that it fails over, a
   assert.deepEqual(refused.heard, ['calling: attempt', 'calling: attempt', 'refused upstream_unavailable'])
 })
 
+test('when nothing is wanted of a response any more, its end is awaited for a short time; one that is whole is not', () => {
+  for (const ends of [false, true]) {
+    const play = started()
+    const { call } = play.world
+    call.listener.onHead(200, HEADERS)
+    play.call.commit()
+    play.enter('ending')
+    if (ends) call.listener.onEnd()
+    play.call.close(undefined)
+    assert.equal(call.letGoMs, ends ? undefined : play.services.limits.lingerMs)
+    call.listener.onFailure(RESET)
+    assert.deepEqual([play.heard.length, call.cancelled], [2, false])
+  }
+})
+
 test('once the end is decided, further events of the response are ignored', () => {
   const play = started()
   const { listener } = play.world.call
