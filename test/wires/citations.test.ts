@@ -6,7 +6,7 @@ import { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { fullCall, OSLO } from '../support/wires/sampleCalls.ts'
 import { checkedFetch } from '../support/wires/serialItems.ts'
-import { streamOf, wholeOf } from '../support/wires/wire.ts'
+import { chunk, ending, eventOf, ROLE, streamOf, wholeOf } from '../support/wires/wire.ts'
 
 const cited = (url: unknown, more: object = {}) => ({
   type: 'url_citation',
@@ -68,6 +68,30 @@ const ROWS: readonly (readonly [name: string, deltas: readonly object[], annotat
   ],
 ]
 
+const listed = (name: string, title = '') => want(`https://${name}.example/`, { title, start_index: 0, end_index: 0 })
+const PAGES = { citations: ['https://a.example/', 'https://b.example/'] }
+const RESULTS = { search_results: [{ title: 'A', url: 'https://a.example/', date: null }] }
+/** What Perplexity and others list beside the choices. */
+const BESIDE: readonly (readonly [name: string, beside: object, delta: object, annotations: readonly object[]])[] = [
+  ['listed by address', PAGES, {}, [listed('a'), listed('b')]],
+  ['listed as results', { ...PAGES, ...RESULTS }, {}, [listed('a', 'A'), listed('b')]],
+  ['listed beside annotations', PAGES, { annotations: [A] }, [want('https://a.example/'), listed('b')]],
+  [
+    'listed in numbers beyond the limit',
+    { citations: many.map(({ url_citation: said }) => said.url) },
+    {},
+    [
+      ...many.slice(0, 256).map(({ url_citation: said }) => ({
+        ...want(String(said.url)),
+        title: '',
+        start_index: 0,
+        end_index: 0,
+      })),
+    ],
+  ],
+  ['listed as anything', { citations: [7, null, '', {}], search_results: 'none' }, {}, []],
+]
+
 let stack: Stack
 let provider: ScriptedProvider
 let openai: OpenAI
@@ -76,6 +100,18 @@ before(async () => {
   provider = await ScriptedProvider.start({
     wire: (response, body) => {
       const asked = JSON.stringify(body['messages'])
+      const place = Number(/listed (\d+)/.exec(asked)?.[1])
+      const isStream = body['stream'] === true || asked.includes('as a stream')
+      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
+      if (BESIDE[place] !== undefined) {
+        const [, beside, delta] = BESIDE[place]
+        const said = chunk({ content: 'So.', ...delta }, null, beside)
+        const isLate = asked.includes('late')
+        const late = chunk({ content: 'So.', ...delta }) + chunk({}, 'stop') + eventOf({ choices: [], ...beside })
+        const stream = ROLE + (isLate ? late : said + said.replace('So.', '')) + ending()
+        response.end(isStream ? stream : wholeOf({ role: 'assistant', content: 'So.', ...delta }, 'stop', beside))
+        return
+      }
       const [, deltas] = ROWS[Number(/row (\d+)/.exec(asked)?.[1])] ?? assert.fail()
       const annotations = deltas.map((delta) => Reflect.get(delta, 'annotations') as unknown)
       const message = {
@@ -83,8 +119,6 @@ before(async () => {
         content: 'So.',
         annotations: annotations.findLast((list) => list !== undefined),
       }
-      const isStream = body['stream'] === true || asked.includes('as a stream')
-      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
       response.end(isStream ? streamOf(deltas) : wholeOf(message))
     },
   })
@@ -133,4 +167,18 @@ for (const [place, [name, deltas, annotations]] of ROWS.entries()) {
     const response = await openai.responses.create({ model: 'test/wire', input: `row ${place}` })
     assert.deepEqual(annotationsOf(response), annotations)
   })
+}
+
+for (const [place, [name, , , annotations]] of BESIDE.entries()) {
+  for (const how of ['', ', late', ', as a stream']) {
+    test(`pages ${name}${how}`, async () => {
+      const input = `listed ${place}${how}`
+      const whole = how === ', late' ? null : await openai.responses.create({ model: 'test/wire', input })
+      const stream = await openai.responses.stream({ model: 'test/wire', input }).finalResponse()
+      for (const response of [stream, ...(whole === null ? [] : [whole])]) {
+        assert.deepEqual(annotationsOf(response), annotations)
+        assert.equal(response.output_text, 'So.')
+      }
+    })
+  }
 }

@@ -4,9 +4,9 @@ import { type FinishReason, givenReason } from '../../../contract/api/finishReas
 import { type Said, saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { CallBounds } from '../limits.ts'
-import { citationsIn } from '../shared/citation.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { CallReader } from './callReader.ts'
+import { CitationReader } from './citationReader.ts'
 import { HeldText } from './repeatedText.ts'
 
 /** The text of a stream whose chunks have messages in place of deltas. */
@@ -22,6 +22,7 @@ interface Growing {
  */
 export class ChoiceReader {
   readonly calls: CallReader
+  readonly citations: CitationReader
   /** Deltas have had text, reasoning or a refusal. */
   hasSaid = false
   /** The provider reports a failure, or the calls cannot be distinguished. */
@@ -36,9 +37,6 @@ export class ChoiceReader {
   private readonly heldThought = new HeldText()
 
   private readonly mayGoOn: boolean
-  private readonly citationsMax: number
-  /** Citations that were passed on, because some providers repeat them with every chunk. */
-  private readonly cited = new Set<string>()
 
   /**
    * @param requestId for the ids of calls that have none
@@ -46,7 +44,7 @@ export class ChoiceReader {
    */
   constructor(requestId: string, bounds: CallBounds, mayGoOn: boolean) {
     this.mayGoOn = mayGoOn
-    this.citationsMax = bounds.citationsMax
+    this.citations = new CitationReader(bounds.citationsMax)
     this.calls = new CallReader(requestId, bounds)
   }
 
@@ -62,13 +60,14 @@ export class ChoiceReader {
     if (!says && isJsonObject(message)) this.readMessage(message, sink)
     else if (!says && typeof choice['text'] === 'string') this.readDelta({ content: choice['text'] }, sink)
     if (sink.cites !== undefined)
-      for (const said of [delta, message]) if (isJsonObject(said)) this.readCitations(said, sink)
+      for (const said of [delta, message]) if (isJsonObject(said)) this.citations.read(said, sink)
     this.readReason(choice, sink)
   }
 
   /** The stream has ended: held text is a repetition, and what is held of calls is passed on. */
   close(sink: MessageSink): void {
     this.dropHeld()
+    this.citations.close(sink)
     this.closeCalls(sink, this.mayGoOn)
   }
 
@@ -119,15 +118,6 @@ export class ChoiceReader {
     }
     const pieces = callPieces(message).slice(this.calls.begun)
     if (pieces.length > 0 && !this.calls.take(pieces, sink)) this.broken = true
-  }
-
-  private readCitations({ annotations }: JsonObject, sink: MessageSink): void {
-    for (const citation of citationsIn(annotations, this.citationsMax)) {
-      const text = JSON.stringify(citation)
-      if (this.cited.has(text) || this.cited.size >= this.citationsMax) continue
-      this.cited.add(text)
-      sink.cites?.(citation)
-    }
   }
 
   private readReason(choice: JsonObject, sink: MessageSink): void {

@@ -6,7 +6,7 @@ import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import { citationsIn } from '../shared/citation.ts'
+import { citationsIn, pagesIn } from '../shared/citation.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import { boundsOf } from './openaiBounds.ts'
@@ -20,8 +20,10 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
   const [choice] = answer['choices'] as unknown[]
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
   const reason = isJsonObject(choice) ? givenReason(choice['finish_reason']) : null
+  const { citationsMax: max } = context.limits
+  const cited = citationsIn(said['annotations'], max)
   return {
-    citations: citationsIn(said['annotations'], context.limits.citationsMax),
+    citations: [...cited, ...pagesIn(answer, cited, max)],
     toolCalls: callPieces(said),
     finish: reason === null || reason === 'error' ? 'stop' : reason,
     usage: usageOfAnswer(answer, boundsOf(context)),

@@ -88,6 +88,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
       this.hasChoice = true
       this.choices.read(choice, sink)
     }
+    if (sink.cites !== undefined) this.choices.citations.notePages(chunk)
     if (this.choices.broken) this.fail()
     // A report covers the output of its own chunk.
     this.reports.noteIn(chunk)
