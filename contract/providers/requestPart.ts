@@ -10,9 +10,9 @@ type ConversationPart =
 
 /**
  * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, to think with an effort
- * above `high`, and how the arguments of a tool are written.
+ * above `xhigh` or above `high`, and how the arguments of a tool are written.
  */
-type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'topEffort' | 'toolMembers'
+type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'maxEffort' | 'topEffort' | 'toolMembers'
 
 /**
  * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
@@ -41,6 +41,18 @@ export const SENTENCE_CHARACTERS_MAX = 300
 
 /** Members of a tool: to follow its schema exactly, and to send its arguments before they are complete. */
 const TOOL_MEMBER = '(?:eager_input_streaming|\\btools\\b[^:;]{0,40}\\bstrict)\\b'
+
+/** Words before an effort that is refused. */
+const REFUSED =
+  "(?:unknown variant|(?:unsupported|invalid)(?: \\w+){0,2}|received|'input'|not support|unrecognized|unmapped [\\w ]{1,20})\\W{1,4}"
+const XHIGH = `${REFUSED}\\bxhigh\\b`
+const MAX = `${REFUSED}(?<=['"\`])max(?=['"\`])`
+/** The efforts that a model takes, without `xhigh`, where a sentence about an effort lists them. */
+const EFFORT = '(?:none|minimal|low|medium|max)'
+const BETWEEN = '\\W{1,6}(?:(?:or|and)\\W{1,4})?'
+const UP_TO_HIGH =
+  `\\b(?:be|of|are|values|levels|expected)${BETWEEN}(?:${EFFORT}${BETWEEN})*high\\b(?:${BETWEEN}${EFFORT}\\b)*` +
+  `(?!${BETWEEN}(?:${EFFORT}|x?high)\\b)`
 
 /** Words in which providers refuse a part of a request. */
 const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
@@ -90,10 +102,17 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\bthinking\.type\.disabled\b[^.]{0,10} (?:is )?(?:not supported|unsupported)/i,
     /\bthinking\b[^.]{0,40} (?:cannot|can't|can not) be (?:disabled|turned off)/i,
   ],
+  // By models that take the effort below it.
+  maxEffort: [
+    new RegExp(`(?:${MAX}|\\blevel\\W{1,3}max\\W{1,2} ?(?:is )?not supported).{0,200}\\bxhigh\\b`, 'i'),
+    new RegExp(`\\bxhigh\\b.{0,80}${MAX}`, 'i'),
+  ],
   topEffort: [
+    new RegExp(`${XHIGH}|${MAX}`, 'i'),
+    new RegExp(`(?:effort|reasoning value)\\b.{0,120}${UP_TO_HIGH}`, 'i'),
     /\beffort\b[^,]{0,30} (?:not|n't) support \W?(?:xhigh|max)\b/i,
     /(?:not|n't) support (?:the )?effort (?:level )?\W?(?:xhigh|max)\b/i,
-    /\b(?:effort|level)\W{1,3}(?:xhigh|max)\W{1,2} ?(?:is )?not supported\b/i,
+    /(?:effort|\blevel)\W{1,3}(?:xhigh|max)\W{1,2} ?(?:is )?not supported\b/i,
     /\boutput_config\b\S{0,10}\beffort\b.{0,10}\binput should be\b(?!.{0,80}\bxhigh\b)/i,
   ],
   // Copilot, Bedrock, and servers that read a format by a schema of their own.

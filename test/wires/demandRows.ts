@@ -2,7 +2,7 @@
 export interface Row {
   readonly sentence: string
   readonly from: 'chat/completions' | 'messages' | 'responses'
-  readonly to: 'openai' | 'anthropic'
+  readonly to: 'openai' | 'anthropic' | 'thinks'
   readonly body: object
   /** What the provider refuses, in the JSON of its request. */
   readonly refused: string

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { postJson } from '../support/clients/mediaClient.ts'
-import { turnCatalog } from '../support/providers/turnCatalog.ts'
+import { turnCatalog, turnModels } from '../support/providers/turnCatalog.ts'
 import { refusal, TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { HELLO, text } from './blockRows.ts'
 import { CHAT, FORCES, OTHERS, type Row, THINKING, TOOLS } from './demandRows.ts'
+import { EFFORTS } from './effortRows.ts'
 import { HINTS, TOOL_MEMBERS } from './unknownMemberRows.ts'
 
 const marked = { role: 'user', content: [{ ...text('hi'), cache_control: { type: 'ephemeral' } }] }
@@ -77,8 +78,12 @@ before(async () => {
     return isRefused ? refusal(row?.sentence ?? '', path) : { text: 'ok' }
   })
   // Every request has to be refused: what an earlier one has found out is forgotten.
+  const { providers = [], models = [] } = turnCatalog(provider.url, { thinking: 'effort' })
   stack = await startStack({
-    catalog: turnCatalog(provider.url, { thinking: 'effort' }),
+    catalog: {
+      providers: [...providers, { id: 'thinks', base_url: provider.url, thinking_member: 'reasoning' }],
+      models: [...models, ...turnModels(['thinks'])],
+    },
     limits: { refusedPartKeptMs: 1 },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -90,7 +95,7 @@ after(async () => {
 })
 
 describe('an option that a model refuses', () => {
-  for (const one of [...ROWS, ...FORCES, ...THINKING, ...TOOL_MEMBERS, ...HINTS, ...OTHERS]) {
+  for (const one of [...ROWS, ...FORCES, ...THINKING, ...EFFORTS, ...TOOL_MEMBERS, ...HINTS, ...OTHERS]) {
     test(`${one.from} to ${one.to}: ${one.sentence} (${one.refused})`, async () => {
       row = one
       const before = provider.asked.length
@@ -108,6 +113,8 @@ describe('an option that a model refuses', () => {
     'the stop is not supported',
     'tool_choice names a tool that is not in tools, which are supported',
     "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
+    "Unsupported value: 'verbosity' does not support 'low' with this model. Supported values are: 'medium', and 'high'.",
+    "reasoning_effort: Input should be 'none', 'low', 'medium', 'high', 'xhigh' or 'max'",
     'Your request does not support the best effort mode',
     'logit_bias: value 200 is not allowed',
     "Unknown parameter: 'tools[0].logprobs'",

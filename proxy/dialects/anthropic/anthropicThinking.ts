@@ -1,6 +1,7 @@
 import type { Thinking } from '../../../contract/catalog/catalog.ts'
 import type { RequestPart } from '../../../contract/providers/requestPart.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { fittingEffort } from '../shared/topEffort.ts'
 import { lacksThought } from './foreignThoughts.ts'
 
 /** The least budget that the format takes. */
@@ -23,8 +24,6 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['max', 'max'],
 ])
 
-/** Above the efforts that every model with an effort has. */
-const TOP_EFFORTS: ReadonlySet<unknown> = new Set(['xhigh', 'max'])
 /** Models since Opus 4.7 think unseen where nothing is said. Source: platform.claude.com/docs/en/build-with-claude/extended-thinking. */
 const SHOWN = { display: 'summarized' } as const
 
@@ -38,7 +37,7 @@ export function thinkingOptions(effort: unknown, kind: Thinking, leavesOut: read
 
 function takenEffort(effort: unknown, kind: Thinking, leavesOut: readonly RequestPart[]): unknown {
   if (effort === 'none' && kind === 'effort' && leavesOut.includes('thinkingOff')) return 'low'
-  return TOP_EFFORTS.has(effort) && leavesOut.includes('topEffort') ? 'high' : effort
+  return fittingEffort(effort, leavesOut)
 }
 
 /** A body whose thinking is in the form that its model takes, without what its provider has refused of it. */

@@ -18,13 +18,7 @@ type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
 const SYSTEM_JOINT = '\n\n'
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
-const EFFORTS: ReadonlyMap<unknown, string> = new Map([
-  ['low', 'low'],
-  ['medium', 'medium'],
-  ['high', 'high'],
-  ['xhigh', 'high'],
-  ['max', 'high'],
-])
+const EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max'])
 
 /**
  * A checked Messages body in the format of chat completions, except for the parts that depend on the model.
@@ -52,7 +46,7 @@ export function effortFor(native: JsonObject, maxTokens: number): string | null 
   if (thinking['type'] === 'disabled') return null
   if (thinking['type'] === 'enabled') return effortOfBudget(Number(thinking['budget_tokens']), maxTokens)
   const { effort } = isJsonObject(native['output_config']) ? native['output_config'] : {}
-  return EFFORTS.get(effort) ?? null
+  return EFFORTS.has(effort) ? String(effort) : null
 }
 
 function chatMessages(message: JsonObject, members: CallsBefore): JsonObject[] {

@@ -10,6 +10,7 @@ import { demandsReasoning, withoutKeptReasoning, withReasoning } from '../shared
 import { withoutPdfs } from '../shared/pdf.ts'
 import { withoutRefused } from '../shared/refusedParts.ts'
 import { shapedBody } from '../shared/requestForm.ts'
+import { fittingEffort } from '../shared/topEffort.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 import { withPlainResults } from './plainResults.ts'
 import { printedMembers } from './printedMembers.ts'
@@ -42,7 +43,8 @@ export function printOpenai(
   const sent = cut?.marked() ?? request
   const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutRefused(sent.forward, leavesOut) }
   const whole = takenBy(read, form, pdfTokens > 0)
-  const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
+  const effort = leavesOut.includes('effort') ? undefined : fittingEffort(read.effort, leavesOut)
+  const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, effort, read.extras)
   const forward = withPlainResults(withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL))
   const rest = printedMembers(forward, sent.prompt.textBytes)
   const printed = cut === null ? { rest } : { rest, cut }

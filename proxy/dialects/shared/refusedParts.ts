@@ -6,6 +6,7 @@ import { askedToCall } from './forcedCalls.ts'
 import { leftOut } from './leftOut.ts'
 import { mapParts } from './mapParts.ts'
 import { endedByUser } from './prefill.ts'
+import { fittingEffort } from './topEffort.ts'
 
 /** The notes by the type of a part of a chat, or of a block of the Messages format. */
 const NOTES: Readonly<Partial<Record<RequestPart, ReadonlyMap<unknown, string>>>> = {
@@ -47,7 +48,8 @@ function withoutMembers(body: JsonObject, leavesOut: readonly RequestPart[]): Js
   const taken: JsonObject = Object.fromEntries(Object.entries(body).filter(([name]) => !refused.includes(name)))
   const { tools } = taken
   if (leavesOut.includes('toolMembers') && Array.isArray(tools)) taken['tools'] = (tools as JsonObject[]).map(plainTool)
-  const { output_config: config } = taken
+  const { output_config: config, reasoning_effort: asked } = taken
+  if (asked !== undefined) taken['reasoning_effort'] = fittingEffort(asked, leavesOut)
   if (!leavesOut.includes('effort') || !isJsonObject(config)) return taken
   // Where the Messages format has it.
   const { effort: _effort, ...others } = config

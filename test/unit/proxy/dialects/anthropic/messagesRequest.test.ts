@@ -223,7 +223,8 @@ test('thinking becomes the nearest effort of chat completions', () => {
     read({ max_tokens: 10_000, ...body }).asChat(modelOf('effort')).forward['reasoning_effort']
   const budget = (tokens: number) => effort({ thinking: { type: 'enabled', budget_tokens: tokens } })
   assert.deepEqual([budget(1_024), budget(2_000), budget(5_000), budget(8_000)], ['low', 'low', 'medium', 'high'])
-  assert.equal(effort({ thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }), 'high')
+  assert.equal(effort({ thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }), 'max')
+  assert.equal(effort({ output_config: { effort: 'xhigh' } }), 'xhigh')
   assert.equal(effort({ thinking: { type: 'disabled' }, output_config: { effort: 'max' } }), undefined)
   assert.equal(effort({ thinking: { type: 'adaptive' } }), undefined)
   const unthinking = read({ max_tokens: 10_000, thinking: { type: 'enabled', budget_tokens: 5_000 } })
