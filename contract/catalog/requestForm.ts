@@ -64,5 +64,17 @@ export const CALL_MEMBER = 'extra_content'
  */
 export const REASONING_MEMBER = 'reasoning_content'
 
+/**
+ * The marks of Messages requests up to which a prompt is kept in the cache. Without it in its form, a provider gets those of texts and
+ * media of the user alone, which are lists anyway.
+ */
+export const CACHE_MEMBER = 'cache_control'
+
 /** The members that a provider can be said to take. The schema of the catalog lists the same. */
-export const EXTRA_MEMBERS: readonly string[] = [...BODY_MEMBERS, ...VECTOR_MEMBERS, CALL_MEMBER, REASONING_MEMBER]
+export const EXTRA_MEMBERS: readonly string[] = [
+  ...BODY_MEMBERS,
+  ...VECTOR_MEMBERS,
+  CALL_MEMBER,
+  REASONING_MEMBER,
+  CACHE_MEMBER,
+]

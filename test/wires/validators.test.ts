@@ -6,6 +6,7 @@ import { postJson } from '../support/clients/mediaClient.ts'
 import { turnCatalog } from '../support/providers/turnCatalog.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { MARK_ROWS } from './markRows.ts'
 import { SCHEMA_ROWS } from './schemaRows.ts'
 import { ROWS } from './validatorRows.ts'
 
@@ -24,12 +25,17 @@ before(async () => {
   })
   stack = await startStack({
     catalog: {
-      providers: [...providers, { id: 'markless', base_url: provider.url, omit_members: ['cache_control'] }],
+      providers: [
+        ...providers,
+        { id: 'markless', base_url: provider.url, omit_members: ['cache_control'] },
+        { id: 'marking', base_url: provider.url, extra_members: ['cache_control'] },
+      ],
       models: [
         ...models,
         thinking('budget'),
         thinking('effort'),
         { id: 'test/markless', endpoints: ['messages'], routes: [{ provider: 'markless', model: 'm' }] },
+        { id: 'test/marking', endpoints: ['messages'], routes: [{ provider: 'marking', model: 'm' }] },
       ],
     },
   })
@@ -44,7 +50,7 @@ after(async () => {
 const PATHS = { chat: 'chat/completions', messages: 'messages', responses: 'responses' } as const
 
 describe('what a validator refuses is not sent to it', () => {
-  for (const { title, from, to, body, sent, expected } of [...ROWS, ...SCHEMA_ROWS]) {
+  for (const { title, from, to, body, sent, expected } of [...ROWS, ...MARK_ROWS, ...SCHEMA_ROWS]) {
     test(title, async () => {
       const bound = from === 'messages' && !('max_tokens' in body) ? { max_tokens: 100 } : {}
       const reply = await postJson(`${stack.baseUrl}/v1/${PATHS[from]}`, apiKey, {

@@ -227,8 +227,12 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       dialect: 'openai',
       api_key_env: 'OPENROUTER_API_KEY',
       thinking_member: 'reasoning',
+      extra_members: ['cache_control'],
     },
-    quirks: ['an error within a stream comes as a chunk with the finish_reason error; the stream then failed'],
+    quirks: [
+      'an error within a stream comes as a chunk with the finish_reason error; the stream then failed',
+      'models of Anthropic keep in their cache what is marked with cache_control alone; the marks of Messages clients are sent',
+    ],
     source: 'https://openrouter.ai/docs/api-reference/overview',
   },
   cohere: {

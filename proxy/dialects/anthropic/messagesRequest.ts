@@ -1,3 +1,4 @@
+import { CACHE_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Tagging } from '../../../contract/money/tags.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
@@ -84,19 +85,21 @@ export class MessagesRequest implements ChatRequest {
 
   /** The body in the format of chat completions, made when it is first asked for. */
   get forward(): JsonObject {
-    this.translated ??= chatBody(this.native, this.members.byId)
+    this.translated ??= chatBody(this.native, this.members.byId, false)
     return this.translated
   }
 
   /** The request in the format of chat completions, for a model that may or may not think. */
-  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens' | 'leavesOut'>): ChatRequest {
+  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens' | 'form' | 'leavesOut'>): ChatRequest {
     const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
     const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
     const shown = lacksPdfs ? withoutDocuments(this.native) : this.native
     // Results show their images to the user of a chat, where they would seem to be new.
     const native = withoutRefused(shown, model.leavesOut)
-    const whole = native === this.native ? this.forward : chatBody(native, this.members.byId)
+    const takesMarks = model.form?.extra.includes(CACHE_MEMBER) === true
+    const isUsual = native === this.native && !takesMarks
+    const whole = isUsual ? this.forward : chatBody(native, this.members.byId, takesMarks)
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
     return { forward, ...(said !== null && { effort: said }), ...this.read }

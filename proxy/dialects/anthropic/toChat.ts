@@ -17,19 +17,21 @@ import { isComposed } from './inputSchema.ts'
 type CallsBefore = ReadonlyMap<unknown, BeforeCall>
 
 const SYSTEM_JOINT = '\n\n'
+const MARKED: JsonObject = { cache_control: { type: 'ephemeral' } }
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
 const EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max'])
 
 /**
  * A checked Messages body in the format of chat completions, except for the parts that depend on the model.
  * @param members what goes back to the provider with a call, by the id of the call
+ * @param marks whether the provider takes marks for the cache wherever they are; else it gets those of the user's texts and media
  */
-export function chatBody(native: JsonObject, members: CallsBefore): JsonObject {
-  const messages = (native['messages'] as JsonObject[]).flatMap((message) => chatMessages(message, members))
+export function chatBody(native: JsonObject, members: CallsBefore, marks: boolean): JsonObject {
+  const messages = (native['messages'] as JsonObject[]).flatMap((message) => chatMessages(message, members, marks))
   const { system, metadata, stop_sequences: stops } = native
-  const instructions = system === undefined ? '' : plainText(system, SYSTEM_JOINT)
+  const instructions = system === undefined ? '' : systemContent(system, marks)
   if (instructions !== '') messages.unshift({ role: 'system', content: instructions })
-  const body: JsonObject = { messages, ...chatTools(native) }
+  const body: JsonObject = { messages, ...chatTools(native, marks), ...(marks && markOf(native)) }
   for (const name of ['temperature', 'top_p', 'top_k']) if (native[name] !== undefined) body[name] = native[name]
   if (Array.isArray(stops) && stops.length > 0) body['stop'] = stops
   if (isJsonObject(metadata)) body['user'] = userForOpenai(String(metadata['user_id']))
@@ -49,12 +51,21 @@ export function effortFor(native: JsonObject, maxTokens: number): string | null 
   return EFFORTS.has(effort) ? String(effort) : null
 }
 
-function chatMessages(message: JsonObject, members: CallsBefore): JsonObject[] {
+/** The mark of a block, a tool or a request. A longer time in the cache has its own price at some providers. */
+function markOf(holder: JsonObject): JsonObject {
+  return holder['cache_control'] === undefined ? {} : MARKED
+}
+
+function isMarked(content: unknown): boolean {
+  return Array.isArray(content) && content.some((block: JsonObject) => block['cache_control'] !== undefined)
+}
+
+function chatMessages(message: JsonObject, members: CallsBefore, marks: boolean): JsonObject[] {
   const { role, content } = message
   if (typeof content === 'string') return [{ role, content }]
   const blocks = content as JsonObject[]
-  if (role === 'assistant') return assistantMessage(blocks, members)
-  if (role === 'system') return [{ role, content: plainText(blocks, SYSTEM_JOINT) }]
+  if (role === 'assistant') return assistantMessage(blocks, members, marks)
+  if (role === 'system') return [{ role, content: systemContent(blocks, marks) }]
   // Results answer the previous turn, so they precede the rest of the user's content. Only users can show images.
   const results = blocks.filter((block) => block['type'] === 'tool_result')
   const shown = results.flatMap(blocksOfResult).filter((block) => block['type'] === 'image' || isPdfDocument(block))
@@ -62,18 +73,29 @@ function chatMessages(message: JsonObject, members: CallsBefore): JsonObject[] {
   const messages: JsonObject[] = results.map((result) => ({
     role: 'tool',
     tool_call_id: fittingCallId(String(result['tool_use_id'])),
-    content: resultText(result),
+    content: withMark(resultText(result), marks && (isMarked([result]) || isMarked(result['content']))),
   }))
   if (said.length > 0) messages.push({ role: 'user', content: userContent(said) })
   return messages
 }
 
-function assistantMessage(blocks: readonly JsonObject[], members: CallsBefore): JsonObject[] {
+function systemContent(content: unknown, marks: boolean): unknown {
+  if (!marks || !isMarked(content)) return plainText(content, SYSTEM_JOINT)
+  return (content as JsonObject[]).map((block) => ({ type: 'text', text: textOf(block), ...markOf(block) }))
+}
+
+/** A text up to which a prompt may be kept in the cache. */
+function withMark(text: string, isKept: boolean): unknown {
+  return isKept && text !== '' ? [{ type: 'text', text, ...MARKED }] : text
+}
+
+function assistantMessage(blocks: readonly JsonObject[], members: CallsBefore, marks: boolean): JsonObject[] {
   const text = plainText(blocks, '')
   const uses = blocks.filter((block) => block['type'] === 'tool_use')
-  if (uses.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }]
+  const said = withMark(text, marks && isMarked(blocks))
+  if (uses.length === 0) return text === '' ? [] : [{ role: 'assistant', content: said }]
   const calls = uses.map((block) => toolCall(block, members))
-  const message: JsonObject = { role: 'assistant', content: text === '' ? null : text, tool_calls: calls }
+  const message: JsonObject = { role: 'assistant', content: text === '' ? null : said, tool_calls: calls }
   for (const words of uses.flatMap(({ id }) => members.get(id)?.reasoning ?? [])) keepReasoning(message, words)
   return [message]
 }
@@ -107,7 +129,7 @@ function userContent(blocks: readonly JsonObject[]): unknown {
   if (first !== undefined && blocks.length === 1 && !isShown && first['cache_control'] === undefined)
     return textOf(first)
   return blocks.map((block) => {
-    const cached = block['cache_control'] === undefined ? {} : { cache_control: { type: 'ephemeral' } }
+    const cached = markOf(block)
     if (isPdfDocument(block)) {
       return { ...pdfPart(pdfDataUrl((block['source'] as JsonObject)['data']), block['title']), ...cached }
     }
@@ -137,10 +159,13 @@ function textOf(block: JsonObject): string {
   return [block['title'], block['context'], data].filter((text) => typeof text === 'string').join('\n')
 }
 
-function chatTools(native: JsonObject): JsonObject {
+function chatTools(native: JsonObject, marks: boolean): JsonObject {
   const { tools, tool_choice: choice } = native
   if (!Array.isArray(tools)) return {}
-  const members: JsonObject = { tools: (tools as JsonObject[]).map(chatTool) }
+  const given = tools as JsonObject[]
+  const members: JsonObject = {
+    tools: given.map((tool) => (marks ? { ...chatTool(tool), ...markOf(tool) } : chatTool(tool))),
+  }
   if (!isJsonObject(choice)) return members
   const { type, name } = choice
   members['tool_choice'] =

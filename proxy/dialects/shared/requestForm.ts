@@ -1,5 +1,5 @@
 import { DIALECT } from '../../../contract/catalog/dialects.ts'
-import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
+import { CACHE_MEMBER, type RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { Asides } from './asides.ts'
@@ -9,8 +9,6 @@ import { withCallIds } from './historyCallIds.ts'
 
 const NAME = /^[\w.-]{1,64}$/
 const NOTHING: readonly string[] = []
-/** The one member of `omit_members` that is in the parts of messages. */
-const CACHE_MARK = 'cache_control'
 
 const WRITERS: Readonly<Record<string, (effort: string) => JsonObject>> = {
   reasoning_effort: (effort) => ({ reasoning_effort: effort }),
@@ -44,7 +42,8 @@ export function shapedBody(
   }
   if (Array.isArray(body['messages'])) body['messages'] = shapedMessages(body['messages'], form)
   for (const name of form.omit) delete body[name]
-  return form.omit.includes(CACHE_MARK) && Array.isArray(body['messages']) ? withoutCacheMarks(body) : body
+  // The one member of `omit_members` that is in the parts of messages.
+  return form.omit.includes(CACHE_MEMBER) && Array.isArray(body['messages']) ? withoutCacheMarks(body) : body
 }
 
 function shapedMessages(given: readonly JsonObject[], form: RequestForm): readonly JsonObject[] {
