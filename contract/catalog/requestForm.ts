@@ -53,8 +53,8 @@ export const VECTOR_MEMBERS: readonly string[] = [
 ]
 
 /**
- * The member of a tool call that a provider wants back with it: Gemini refuses a history whose calls lack the signature that is
- * in it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * The member of a tool call, or of a message without one, that a provider wants back with it: Gemini refuses a history whose calls
+ * lack the signature that is in it, and recommends that of messages (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 export const CALL_MEMBER = 'extra_content'
 

@@ -119,3 +119,20 @@ describe('the member of a call comes back', () => {
     }
   }
 })
+
+test('the member of a message without a call comes back through chats', async () => {
+  for (const model of ['test/signing', 'test/plain', 'test/blocks']) {
+    const answer = { role: 'assistant', content: 'In Oslo.', extra_content: SIGNATURE } as const
+    const silent = { role: 'assistant', content: '', extra_content: SIGNATURE } as const
+    const again = { role: 'user', content: 'Really?' } as const
+    await openai.chat.completions.create({
+      model,
+      messages: [{ ...again, content: asked }, answer, again, silent, again],
+    })
+  }
+  const [signing, plain, blocks] = provider.asked.slice(-3).map(({ body }) => body['messages'] as readonly object[])
+  const members = (turns: readonly object[] = []) => turns.map((turn) => Reflect.get(turn, 'extra_content') as unknown)
+  assert.deepEqual(members(signing), [undefined, SIGNATURE, undefined, undefined])
+  assert.deepEqual(members(plain), [undefined, undefined, undefined, undefined])
+  assert.doesNotMatch(JSON.stringify([plain, blocks]), /signature/)
+})

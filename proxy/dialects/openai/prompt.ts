@@ -1,4 +1,4 @@
-import { REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
+import { CALL_MEMBER, REASONING_MEMBER } from '../../../contract/catalog/requestForm.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
@@ -7,6 +7,7 @@ import { countReasoning, KEPT_REASONING, keepReasoning } from '../shared/keptRea
 import { pairedResults } from '../shared/pairedResults.ts'
 import { countPrefill } from '../shared/prefill.ts'
 import { areParts, jsonAsText, readCallId, readText } from '../shared/text.ts'
+import { callThought, giveBack } from '../shared/thought.ts'
 import { messagesOfBlocks, messagesOfFunctions } from './blockMessages.ts'
 import { markedContent, readParts, type Unpriced } from './parts.ts'
 import { jointBytes } from './plainResults.ts'
@@ -51,7 +52,7 @@ export function readMessages(
 }
 
 /** The members of a turn that may have a value although nothing is said in it. */
-const SAYS_NOTHING: ReadonlySet<string> = new Set(['role', 'content', KEPT_REASONING, REASONING_MEMBER])
+const SAYS_NOTHING: ReadonlySet<string> = new Set(['role', 'content', KEPT_REASONING, REASONING_MEMBER, CALL_MEMBER])
 
 /** A turn of the assistant in which nothing is said, which some providers refuse. */
 function isEmptyTurn(message: JsonObject): boolean {
@@ -82,6 +83,7 @@ function readMessage(message: unknown, place: number, size: PromptSize, isOld: b
       // The format has no empty list, and providers refuse one.
       if (calls.length > 0) clean['tool_calls'] = calls
     } else if (name === 'reasoning') readReasoning(value, clean, size)
+    else if (name === CALL_MEMBER) giveBack(clean, callThought(message), size)
     else if (name === 'cache_control') clean['content'] = markedContent(clean['content'], value)
     else if (name === 'tool_call_id') clean[name] = readCallId(value, `${field}.${name}`, size)
     else if (TEXT_MEMBERS.has(name)) clean[name] = readText(value, `${field}.${name}`, size)

@@ -45,9 +45,9 @@ function functionOf({ function: said, custom }: JsonObject, size: PromptSize): u
   return { name: typeof name === 'string' ? sentName(name) : name, arguments: customArguments(text) }
 }
 
-/** The messages for a provider that takes no other members of tool calls than the documented ones. */
+/** The messages for a provider that takes no other members of messages and their tool calls than the documented ones. */
 export function withoutCallMembers(messages: readonly JsonObject[]): JsonObject[] {
-  return messages.map((message) => {
+  return messages.map(({ [CALL_MEMBER]: _extra, ...message }) => {
     const { tool_calls: calls } = message
     if (!Array.isArray(calls)) return message
     return { ...message, tool_calls: (calls as JsonObject[]).map(({ [CALL_MEMBER]: _extra, ...call }) => call) }
