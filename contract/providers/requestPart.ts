@@ -9,10 +9,17 @@ type ConversationPart =
   | 'citations'
 
 /**
- * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, to think with an effort
- * above `xhigh` or above `high`, and how the arguments of a tool are written.
+ * A demand on a model that some models refuse: to call a tool, to show its thinking, not to think, to think where it has tools, to
+ * think with an effort above `xhigh` or above `high`, and how the arguments of a tool are written.
  */
-type Demand = 'forcedCalls' | 'shownThoughts' | 'thinkingOff' | 'maxEffort' | 'topEffort' | 'toolMembers'
+type Demand =
+  | 'forcedCalls'
+  | 'shownThoughts'
+  | 'thinkingOff'
+  | 'toolThoughts'
+  | 'maxEffort'
+  | 'topEffort'
+  | 'toolMembers'
 
 /**
  * The members of requests that some models refuse, in the names of chats and of the Messages format: those that say how an answer
@@ -102,6 +109,8 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\bthinking\.type\.disabled\b[^.]{0,10} (?:is )?(?:not supported|unsupported)/i,
     /\bthinking\b[^.]{0,40} (?:cannot|can't|can not) be (?:disabled|turned off)/i,
   ],
+  // OpenAI since GPT-5.4, whose models think with tools in the other format alone.
+  toolThoughts: [/\btools with reasoning_effort are not supported\b/i],
   // By models that take the effort below it.
   maxEffort: [
     new RegExp(`(?:${MAX}|\\blevel\\W{1,3}max\\W{1,2} ?(?:is )?not supported).{0,200}\\bxhigh\\b`, 'i'),

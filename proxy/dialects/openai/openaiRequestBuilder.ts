@@ -1,5 +1,6 @@
 import { CALL_MEMBER, REASONING_MEMBER, STOPS_USUAL } from '../../../contract/catalog/requestForm.ts'
 import { quoted } from '../../../contract/money/quoted.ts'
+import type { RequestPart } from '../../../contract/providers/requestPart.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { hasMedia } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -20,6 +21,8 @@ import { shownByUsers } from './shownByUsers.ts'
 // Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
 const STREAMED_BARE = '"stream":true,'
+const EFFORT = 'reasoning_effort'
+const NO_EFFORT = 'none'
 
 /** A path of providers of the OpenAI dialect. */
 interface OpenaiPath {
@@ -41,15 +44,28 @@ export function printOpenai(
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const sent = cut?.marked() ?? request
-  const read = leavesOut.length === 0 ? sent : { ...sent, forward: withoutRefused(sent.forward, leavesOut) }
+  const read = leavesOut.length === 0 ? sent : withoutRefusedParts(sent, leavesOut)
   const whole = takenBy(read, form, pdfTokens > 0)
-  const effort = leavesOut.includes('effort') ? undefined : fittingEffort(read.effort, leavesOut)
-  const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, effort, read.extras)
+  const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const forward = withPlainResults(withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL))
   const rest = printedMembers(forward, sent.prompt.textBytes)
   const printed = cut === null ? { rest } : { rest, cut }
-  const isDropped = forward['stop'] !== whole['stop'] && !isNamedAnyway(request, forward)
-  return isDropped ? { ...printed, dropped: [request.stopParam ?? 'stop'] } : printed
+  const isCutShort = forward['stop'] !== whole['stop'] && !isNamedAnyway(request, forward)
+  const isThoughtless =
+    read.effort !== sent.effort && read.effort === NO_EFFORT && request.named?.includes(EFFORT) === true
+  if (!isCutShort && !isThoughtless) return printed
+  const dropped = [...(isCutShort ? [request.stopParam ?? 'stop'] : []), ...(isThoughtless ? [EFFORT] : [])]
+  return { ...printed, dropped }
+}
+
+function withoutRefusedParts(request: ChatRequest, leavesOut: readonly RequestPart[]): ChatRequest {
+  const { effort, ...sent } = request
+  const forward = withoutRefused(sent.forward, leavesOut)
+  if (leavesOut.includes('toolThoughts') && forward['tools'] !== undefined) {
+    return { ...sent, forward: { ...forward, [EFFORT]: NO_EFFORT }, effort: NO_EFFORT }
+  }
+  const isKept = effort !== undefined && !leavesOut.includes('effort')
+  return { ...sent, forward, ...(isKept && { effort: fittingEffort(effort, leavesOut) }) }
 }
 
 function withoutExcessStops(body: JsonObject, max: number): JsonObject {

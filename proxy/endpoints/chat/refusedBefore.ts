@@ -8,6 +8,7 @@ const OF_MODELS: ReadonlySet<RequestPart> = new Set([
   'laterInstructions',
   'shownThoughts',
   'thinkingOff',
+  'toolThoughts',
   'maxEffort',
   'topEffort',
   'toolMembers',
