@@ -4,6 +4,7 @@ type ConversationPart =
   | 'images'
   | 'documents'
   | 'prefill'
+  | 'unreasonedCalls'
   | 'laterInstructions'
   | 'cacheMarks'
   | 'citations'
@@ -94,6 +95,11 @@ const PARTS: Readonly<Record<RequestPart, readonly RegExp[]>> = {
     /\bexpected last role user\b/i,
     /\blast (?:message|turn|role)\b[^.]{0,40}\b(?:must|should|has to)\b[^.]{0,30}\buser\b/i,
     /cannot have \d+ or more assistant messages at the end/i,
+  ],
+  // Thinking models of DeepSeek, Moonshot and those that serve theirs.
+  unreasonedCalls: [
+    /\breasoning_content\b[^.]{0,40} must be passed back\b/i,
+    /\breasoning_content is missing in assistant tool call\b/i,
   ],
   // Claude since Opus 5.5; Anthropic while a model thinks; thinking models of DeepSeek, Qwen and Moonshot; Bedrock.
   forcedCalls: [

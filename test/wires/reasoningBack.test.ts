@@ -15,10 +15,11 @@ const OSLO = { name: 'weather', arguments: '{"city":"Oslo"}' }
 const SCHEMA = { type: 'object' as const, properties: {} }
 const FIRST = { role: 'user' as const, content: 'Where does it rain?' }
 const RESULT = 'It rains, rain.'
-const REFUSAL = {
-  status: 400,
-  body: { error: { message: 'The `reasoning_content` in the thinking mode must be passed back to the API.' } },
-}
+/** As DeepSeek and Moonshot say it. */
+const DEMANDS = [
+  'The `reasoning_content` in the thinking mode must be passed back to the API.',
+  'thinking is enabled but reasoning_content is missing in assistant tool call message at index 2',
+]
 
 /** As Groq and Cerebras say it (QwenLM/qwen-code 11045, janhq/jan 8136). */
 const UNSUPPORTED = [
@@ -53,7 +54,9 @@ function answerTo(body: Sent): Turn {
 }
 
 before(async () => {
-  strict = await TurnProvider.start(({ body }) => (isRefused(body) ? { refusal: REFUSAL } : answerTo(body)))
+  strict = await TurnProvider.start(({ body, path }) =>
+    isRefused(body) ? refusal(DEMANDS[body['model'] === 'kimi' ? 1 : 0] ?? '', path) : answerTo(body),
+  )
   plain = await TurnProvider.start(({ body }) => answerTo(body))
   sparing = await TurnProvider.start(({ body, path }) => {
     const place = turnsOf(body).findIndex(({ reasoning_content: text }) => text !== undefined)
@@ -63,6 +66,7 @@ before(async () => {
   })
   const providers = [
     { id: 'strict', base_url: strict.url, extra_members: ['reasoning_content'] },
+    { id: 'unsaid', base_url: strict.url },
     { id: 'plain', base_url: plain.url },
     { id: 'sparing', base_url: sparing.url },
     { id: 'blocks', base_url: plain.url, dialect: 'anthropic' },
@@ -70,7 +74,10 @@ before(async () => {
   stack = await startStack({
     catalog: {
       providers,
-      models: turnModels(providers.map(({ id }) => id)),
+      models: [
+        ...turnModels(providers.map(({ id }) => id)),
+        ...turnModels(['kimi']).map((model) => ({ ...model, routes: [{ provider: 'unsaid', model: 'kimi' }] })),
+      ],
     },
   })
   const { apiKey } = await stack.createAccount()
@@ -223,6 +230,22 @@ describe('reasoning goes back to a provider that wants it', () => {
       assert.deepEqual(reasoningOf(sparing.last.body), [undefined])
     }
   })
+
+  for (const model of ['test/unsaid', 'test/kimi']) {
+    test(`${model} demands it, and its entry does not say so`, async () => {
+      const call = { id: 'call_a', type: 'function' as const, function: { name: 'weather', arguments: '{}' } }
+      const called = { role: 'assistant' as const, content: null, tool_calls: [call], reasoning: 'I look.' }
+      const result = { role: 'tool' as const, tool_call_id: 'call_a', content: RESULT }
+      const turns = [FIRST, called, result, { role: 'assistant' as const, content: 'In Oslo.' }, FIRST]
+      for (const attempts of [2, 1]) {
+        const before = strict.asked.length
+        await openai.chat.completions.create({ model, messages: turns })
+        assert.deepEqual([strict.asked.length - before, reasoningOf(strict.last.body)], [attempts, ['I look.', ' ']])
+      }
+      await openai.chat.completions.create({ model, messages: [FIRST, { role: 'assistant', content: 'Hi.' }, FIRST] })
+      assert.deepEqual(reasoningOf(strict.last.body), [undefined])
+    })
+  }
 
   test('a conversation without calls gets no blanks', async () => {
     const turns = [FIRST, { role: 'assistant' as const, content: 'In Oslo.' }, FIRST]

@@ -45,7 +45,7 @@ export function printOpenai(
   const cut = form?.systemFirst === true ? null : cutWhole
   const sent = cut?.marked() ?? request
   const read = leavesOut.length === 0 ? sent : withoutRefusedParts(sent, leavesOut)
-  const whole = takenBy(read, form, pdfTokens > 0)
+  const whole = takenBy(read, form, pdfTokens > 0, leavesOut)
   const shaped = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const forward = withPlainResults(withoutExcessStops(shaped, form?.stopSequencesMax || STOPS_USUAL))
   const rest = printedMembers(forward, sent.prompt.textBytes)
@@ -79,9 +79,15 @@ function isNamedAnyway({ named }: ChatRequest, { stop }: JsonObject): boolean {
 }
 
 /** The body with those parts and members of its messages that a provider takes. */
-function takenBy({ prompt, forward }: ChatRequest, form: AskModel['form'], takesPdfs: boolean): JsonObject {
+function takenBy(
+  { prompt, forward }: ChatRequest,
+  form: AskModel['form'],
+  takesPdfs: boolean,
+  leavesOut: readonly RequestPart[],
+): JsonObject {
   const lacksMember = prompt.callMembers === true && form?.extra.includes(CALL_MEMBER) !== true
-  const wantsReasoning = form?.extra.includes(REASONING_MEMBER) === true && demandsReasoning(forward['messages'])
+  const takesReasoning = form?.extra.includes(REASONING_MEMBER) === true || leavesOut.includes('unreasonedCalls')
+  const wantsReasoning = takesReasoning && demandsReasoning(forward['messages'])
   const { keptReasoning = false } = prompt
   if (!hasMedia(prompt) && !lacksMember && !wantsReasoning && !keptReasoning) return forward
   const messages = forward['messages'] as readonly JsonObject[]

@@ -5,6 +5,7 @@ import { WHOLE } from './source.ts'
 
 /** Parts that a model takes of no request or of every one, and that another form replaces, or that no answer needs. */
 const OF_MODELS: ReadonlySet<RequestPart> = new Set([
+  'unreasonedCalls',
   'laterInstructions',
   'shownThoughts',
   'thinkingOff',
