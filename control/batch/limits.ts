@@ -61,6 +61,8 @@ export const BATCH_LIMITS = {
   webhookKeptMs: 2_592_000_000,
   /** Webhooks that are sent concurrently. */
   webhooksAtOnceMax: 16,
+  /** Due webhooks, the oldest first, among which those of all accounts are taken in turn. */
+  webhooksReadMax: 1_000,
 } as const
 
 export type BatchLimits = LimitsOf<typeof BATCH_LIMITS> & AgentsLimits

@@ -58,11 +58,12 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Batc
        SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 AND id IN (
          SELECT id FROM (
            SELECT d.id, d.due_at_ms, row_number() OVER (PARTITION BY j.account_id ORDER BY d.due_at_ms) AS turn
-           FROM webhooks d JOIN batch_jobs j ON j.id = d.job_id WHERE d.state = 'waiting' AND d.due_at_ms <= $1
+           FROM (SELECT id, job_id, due_at_ms FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1
+             ORDER BY due_at_ms LIMIT $5) d JOIN batch_jobs j ON j.id = d.job_id
          ) due ORDER BY turn, due_at_ms LIMIT $4)
        FOR UPDATE SKIP LOCKED)
      RETURNING ${camelColumns('w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret')}`,
-    values: [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
+    values: [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax, limits.webhooksReadMax],
   })
   return taken.rows
 }
