@@ -229,12 +229,32 @@ export class UwsExchange implements Exchange {
     this.enter('ended')
     const isLast = close || this.closes || this.host.isLeaving
     const own = this.kept(body)
+    const bodiless = this.head.method === 'HEAD' || status === NOT_MODIFIED
     this.endWith(() => {
-      this.writeHead(statusLine(status), contentType, headers, isLast)
-      if (this.head.method === 'HEAD' || status === NOT_MODIFIED)
-        this.res.endWithoutBody(Buffer.byteLength(own), isLast)
-      else this.res.end(own, isLast)
+      if (bodiless) {
+        this.endBodiless(status, contentType, headers, Buffer.byteLength(own), isLast)
+      } else {
+        this.writeHead(statusLine(status), contentType, headers, isLast)
+        this.res.end(own, isLast)
+      }
     })
+  }
+
+  /**
+   * The server package waits for the body whose length it states, and serves no other request before. A length of zero is of
+   * an answer whose body has not been made.
+   */
+  private endBodiless(
+    status: number,
+    contentType: string,
+    headers: HeaderList | undefined,
+    length: number,
+    isLast: boolean,
+  ): void {
+    const stated = isLast || length === 0 ? contentType : `${contentType}\r\ncontent-length: ${length}`
+    this.writeHead(statusLine(status), stated, headers, isLast)
+    if (isLast) this.res.endWithoutBody(length, true)
+    else this.res.endWithoutBody()
   }
 
   /** Bytes that outlast the call: an answer that ends in a later turn would send what another stream has put in their place. */

@@ -81,6 +81,46 @@ test('consecutive writes without a pause also arrive whole', async (t) => {
   assert.equal(read, describe(Buffer.concat(pieces)))
 })
 
+const KEPT = 'the body of the answer'
+
+/** Answers without a body, and the length that they state. */
+const BODILESS: ReadonlyArray<readonly [asked: string, status: number, length: RegExp | undefined]> = [
+  ['HEAD /kept', 200, new RegExp(`^content-length: ${KEPT.length}$`, 'im')],
+  ['HEAD /unmade', 200, undefined],
+  ['HEAD /nowhere', 404, /^content-length: [1-9]\d*$/im],
+  ['HEAD /echo', 405, /^content-length: [1-9]\d*$/im],
+  ['GET /unchanged', 304, new RegExp(`^content-length: ${KEPT.length}$`, 'im')],
+]
+
+test('a connection serves the next request after an answer without a body, and ends where the client asks for it', async (t) => {
+  const answers = (status: number, body: string): Handler => {
+    return (exchange) => exchange.answer(status, 'text/plain', body)
+  }
+  const { server, port } = await startServer({}, [
+    { method: 'GET', path: '/kept', handler: answers(200, KEPT) },
+    { method: 'GET', path: '/unmade', handler: answers(200, '') },
+    { method: 'GET', path: '/unchanged', handler: answers(304, KEPT) },
+  ])
+  t.after(() => server.close())
+  for (const [asked, status, length] of BODILESS) {
+    const client = await RawClient.open(port)
+    t.after(() => client.leave())
+    await client.send(`${asked} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    assert.deepEqual(await client.answers(1), [status], asked)
+    const head = client.text
+    assert.ok(head.endsWith('\r\n\r\n'), head)
+    assert.equal(head.match(/^content-length:/gim)?.length, length === undefined ? undefined : 1, head)
+    if (length !== undefined) assert.match(head, length)
+    await client.send('GET /kept HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    assert.deepEqual(await client.answers(2), [status, 200], asked)
+    const last = await RawClient.open(port)
+    t.after(() => last.leave())
+    await last.send(`${asked} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    await eventually(`${asked}: the server closes`, () => last.closed)
+    assert.deepEqual(last.statuses(), [status], asked)
+  }
+})
+
 test('a second request on the connection of a running stream ends both; the stream is notified', async (t) => {
   let told = 0
   const handler: Handler = (exchange) => {
