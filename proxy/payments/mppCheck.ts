@@ -37,7 +37,9 @@ export function checkMpp(
   const { challenge } = credential
   const { asset, amount } = checkChallenge(challenge, terms, priced)
   if (source.chainId !== terms.chainId) {
-    throw new GatewayError('payment_invalid', { message: 'source names an account of another chain.' })
+    throw new GatewayError('payment_invalid', {
+      message: 'source names an account of another chain; name the payer on the chain of the challenge.',
+    })
   }
   const common = {
     protocol: 'mpp' as const,
@@ -58,7 +60,9 @@ export function checkMpp(
       : readPermit2(credential.payload, terms, source.address)
   if (payment === undefined) throw new GatewayError('mpp_invalid_payload')
   if (payment.from !== source.address) {
-    throw new GatewayError('payment_invalid', { message: 'source is not the account that the payment is from.' })
+    throw new GatewayError('payment_invalid', {
+      message: 'source is not the account that the payment is from; name that account.',
+    })
   }
   requirePayment(payment, terms, asset, amount, 'mpp_payment_expired')
   return { ...common, payment, transactionRaw: '', transactionHash: '' }

@@ -28,7 +28,10 @@ export function checkX402(
   const { accepted, payment } = found
   const token = parseAddress(accepted['asset'])
   const asset = terms.assets.find(({ address }) => address === token)
-  if (asset === undefined) throw new GatewayError('quote_mismatch', { message: 'The payment is in another token.' })
+  if (asset === undefined) {
+    const message = 'The payment is in another token; sign one for the quote in this answer.'
+    throw new GatewayError('quote_mismatch', { message })
+  }
   const quote = isJsonObject(accepted['extra']) ? accepted['extra']['quote'] : undefined
   const fault = quoteFault(terms.quoteSecret, bindingOf(terms, asset, priced), quote, Date.now())
   if (fault !== undefined) throw new GatewayError('quote_mismatch', { message: FAULT_MESSAGES[fault] })

@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { coinDecimal, valueOfCoin } from '../../../contract/money/coin.ts'
+import { coinDecimal, coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../../contract/money/units.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { CoinPrices } from './sheetReads.ts'
@@ -47,14 +47,25 @@ export function bookableCoin(nanos: number, usdUnits: number): CoinAmount | unde
 }
 
 /**
- * A field of coin, whose form its schema has checked.
- * @throws GatewayError invalid_request for zero, for less than a unit is worth, and for more than an account can hold
+ * A field of coin, whose form its schema has checked. It may be worth less than a unit, for those that have a minimum.
+ * @throws GatewayError invalid_request for zero, and for more than an account can hold
  */
-export function readCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
+export function readAnyCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
   const nanos = typeof value === 'string' ? parseUsd(value) : undefined
-  const amount = nanos === undefined ? undefined : bookableCoin(nanos, usdUnits)
-  if (amount !== undefined && amount.units > 0) return amount
-  throw invalidRequest(`${param} must be a decimal string of coin such as "2.5", above zero.`, param)
+  if (nanos === undefined || nanos === 0) {
+    throw invalidRequest(`${param} must be a decimal string of coin such as "2.5", above zero.`, param)
+  }
+  const amount = bookableCoin(nanos, usdUnits)
+  if (amount !== undefined) return amount
+  throw invalidRequest(`${param} is more coin than an account can hold; send less.`, param)
+}
+
+/** As `readAnyCoin`. @throws GatewayError invalid_request also for less than a unit is worth */
+export function readCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
+  const amount = readAnyCoin(value, usdUnits, param)
+  if (amount.units > 0) return amount
+  const least = coinDecimal(coinFor(1, usdUnits))
+  throw invalidRequest(`${param} is worth less than ${formatUsd(1)} USD; send at least ${least} coin.`, param)
 }
 
 /** An amount that is coin, in all its forms. */

@@ -11,7 +11,13 @@ import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { ESCROW_COIN, REVENUE } from '../../book/ledger/accounts.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
-import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import {
+  type CoinAmount,
+  coinAmount,
+  coinAmountJson,
+  coinPrice,
+  readAnyCoin,
+} from '../../catalog/pricing/coinAmounts.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { requireReserve } from '../reserve/withdrawalGate.ts'
@@ -107,9 +113,9 @@ function readAmount(
   coinUsdUnits: number,
   minUnits: number,
 ): CoinAmount & { tokens: bigint } {
-  const asked = readCoin(body['amount'], coinUsdUnits, 'amount')
+  const asked = readAnyCoin(body['amount'], coinUsdUnits, 'amount')
   const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
-  if (sent.tokens > 0n && sent.units >= minUnits) return sent
+  if (sent.tokens > 0n && sent.units > 0 && sent.units >= minUnits) return sent
   const message = `A withdrawal is at least ${coinDecimal(coinFor(minUnits, coinUsdUnits))} coin, now ${formatUsd(minUnits)} USD.`
   // Whether it is enough depends on the present price of the coin, and on the operator's fee for the gas.
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })

@@ -153,7 +153,10 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
   }
   if (principal.privateTier || model.attested) throw new GatewayError('private_batch_unavailable')
   if (request.stream) {
-    throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.', param: 'stream' })
+    throw new GatewayError('batch_unavailable', {
+      message: 'A batch job cannot be streamed; leave stream out.',
+      param: 'stream',
+    })
   }
   if (request.models !== undefined && request.models.length > 0) {
     throw new GatewayError('batch_unavailable', {
@@ -161,9 +164,13 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
       param: 'models',
     })
   }
-  if (principal.noLogs) throw new GatewayError('batch_unavailable', { message: 'A key in no-logs mode has no batch.' })
+  if (principal.noLogs) {
+    const message = 'A key in no-logs mode has no batch jobs; send the request without batch, or with another key.'
+    throw new GatewayError('batch_unavailable', { message })
+  }
   if (model.ratesBatch === null) {
-    throw new GatewayError('batch_unavailable', { message: `${model.id} has no batch rates.`, param: 'model' })
+    const message = `${model.id} has no batch rates; send the request without batch, or use a model that has them.`
+    throw new GatewayError('batch_unavailable', { message, param: 'model' })
   }
   if (!model.enabledRoutes.some((route) => BATCH_DIALECTS.has(route.provider.dialect))) {
     const message = `No provider of ${model.id} runs batch jobs now; send the request without batch.`

@@ -31,7 +31,8 @@ export type StartBatch = (exchange: Exchange, principal: Principal, order: Batch
 
 /** Refuses a batch job where a whole request asks for one that the endpoint does not start. @throws GatewayError batch_unavailable */
 export function refuseAdmittedBatch(): never {
-  throw new GatewayError('batch_unavailable', { message: 'Batch jobs are submitted at /v1/chat/completions.' })
+  const message = 'Batch jobs are submitted at /v1/chat/completions; leave batch out here.'
+  throw new GatewayError('batch_unavailable', { message })
 }
 
 /**

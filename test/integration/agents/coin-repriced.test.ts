@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { coinFor } from '../../../contract/money/coin.ts'
 import { parseUsd, UNITS_PER_USD } from '../../../contract/money/units.ts'
-import { apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
+import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -97,6 +97,12 @@ test('requests, links and agents keep their coin when its price changes under lo
   await publish('0.333333333')
   await post(owner, `/v1/links/${second?.id}/cancel`)
   receipts.push(...(await askAt(owner.apiKey, '0.333333333')))
+  // At this price, so little coin is worth less than a unit.
+  const dust = { token: owner.token, body: { amount: '0.000000003' } }
+  assertRefused(await api(url, 'POST', '/v1/links', dust), 400, 'below_minimum', 'amount')
+  const fund = await api(url, 'POST', '/v1/agents/spender/fund', dust)
+  assertRefused(fund, 400, null, 'amount')
+  assert.match(fund.text, /worth less than 0\.000000001 USD; send at least 0\.000000004 coin\./)
   isOver = true
   receipts.push(...(await running).flat())
   await stack.settled()

@@ -61,6 +61,8 @@ test('an invalid withdrawal is rejected with its code, and no tokens move', asyn
   const [holder, other] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const rows: Array<[body: unknown, status: number, code: string | null, param?: string]> = [
     [{ amount: '1.999999999' }, 409, 'below_minimum', 'amount'],
+    // Less than a unit is worth.
+    [{ amount: '0.000000001' }, 409, 'below_minimum', 'amount'],
     [{ amount: '10.01' }, 402, 'insufficient_balance'],
     [{ amount: '0' }, 400, null, 'amount'],
     [{ amount: '-1' }, 400, null, 'amount'],
