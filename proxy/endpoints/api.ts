@@ -71,8 +71,11 @@ async function serve(
   }
   const reply = await callApi(services, route, request)
   const headers = ['cache-control', 'private, no-store', ...reply.headers]
-  if (reply.nextPart === '' || head.method === 'HEAD') {
+  if (reply.nextPart === '') {
     exchange.answer(reply.status, reply.contentType, reply.body, headers)
+  } else if (head.method === 'HEAD') {
+    // The length of an answer in parts is known once all are made.
+    exchange.answer(reply.status, reply.contentType, '', headers)
   } else {
     await answerInParts(exchange, reply, headers, (part) => nextPart(services, route, { ...request, part }))
   }

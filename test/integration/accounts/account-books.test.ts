@@ -134,6 +134,8 @@ test('usage, statement, receipts and ledger agree to the unit', async () => {
   const json = await fetch(`${url}/v1/statements/${MONTH()}.json`, { headers: bearer(owner) })
   assert.equal(cli.stdout, await json.text())
   assert.equal((JSON.parse(cli.stdout) as { data: unknown[] }).data.length, lines.length)
+  const head = await fetch(`${url}/v1/statements/${MONTH()}.csv`, { method: 'HEAD', headers: bearer(owner) })
+  assert.deepEqual([head.status, head.headers.get('content-length')], [200, null], 'its length is not known yet')
 })
 
 const bearer = (owner: Owner) => ({ authorization: `Bearer ${owner.token}` })
