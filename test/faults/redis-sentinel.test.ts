@@ -16,7 +16,7 @@ before(async () => {
     redis: servers,
     workers: 2,
     catalog: { models: [{ id: 'test/paced', upstream: 'mock,chunks=10,delay=10' }] },
-    limits: { redisTimeoutMs: 1_000, heartbeatIntervalMs: 500, breakerFailures: 1_000_000 },
+    limits: { heartbeatIntervalMs: 500, breakerFailures: 1_000_000 },
   })
   account = await stack.createAccount({ coin: '50' })
 })

@@ -10,16 +10,16 @@ export type LimitChanges = Readonly<Partial<Record<LimitName, number>>>
  * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
  */
 export const PATIENCE = {
-  apiTimeoutMs: 10_000,
+  apiTimeoutMs: 40_000,
   redisTimeoutMs: 10_000,
   rpcTimeoutMs: 10_000,
   estimateTimeoutMs: 10_000,
-  receiptWaitMs: 8_000,
+  receiptWaitMs: 15_000,
   admissionApplyMs: 5_000,
   chainTimeoutMs: 8_000,
   debitTakeMs: 5_000,
   providerCheckMs: 5_000,
-  receiptAskMs: 1_500,
+  receiptAskMs: 20_000,
 } as const satisfies LimitChanges
 
 /** The limits of all parts, with changes. */

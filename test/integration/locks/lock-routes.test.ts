@@ -18,7 +18,9 @@ let series: string
 
 before(async () => {
   const limits = { lockSeriesCheckMs: 100, grantSweepMs: 100, lockOrdersOpenMax: 2 }
-  stack = await startStack({ limits: { ...limits, apiRequestBurst: 10_000, apiRequestsPerMinute: 600_000 } })
+  const rates = { apiRequestBurst: 10_000, apiRequestsPerMinute: 600_000 }
+  // Orders at the same time wait for each other.
+  stack = await startStack({ limits: { ...limits, ...rates, apiTimeoutMs: 60_000, rpcTimeoutMs: 60_000 } })
   url = stack.baseUrl
   one = await newOwner(stack, { coin: '100' })
   two = await newOwner(stack, { coin: '100' })
