@@ -40,8 +40,7 @@ export function postgresProbe(pool: Pool, log: Logger, limits: RuntimeLimits): S
 export function postgresGauges(pool: Pool, probe: ServerProbe<PostgresState>): GaugeGroup {
   return gaugeGroup(
     {
-      postgres_round_trip_seconds:
-        'Time of a small statement at PostgreSQL, or for how long one is waiting for its answer',
+      postgres_round_trip_seconds: 'Time of a small statement at PostgreSQL, or for how long none was answered',
       postgres_pool_connections: "Connections of this control's pool",
       postgres_pool_idle: 'Of these, those that nothing uses',
       postgres_pool_waiting: 'Callers that wait for a connection of the pool',

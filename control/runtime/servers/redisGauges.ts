@@ -67,7 +67,7 @@ function valueIn(info: string, name: string): string {
 export function redisGauges(probe: ServerProbe<RedisState>): GaugeGroup {
   return gaugeGroup(
     {
-      redis_round_trip_seconds: 'Time of a small command at Redis, or for how long one is waiting for its answer',
+      redis_round_trip_seconds: 'Time of a small command at Redis, or for how long none was answered',
       redis_used_bytes: 'Memory that Redis uses, over all masters',
       redis_max_bytes: 'Memory that it may use; 0 for no bound',
       redis_replicas: 'Replicas that are connected to the masters',

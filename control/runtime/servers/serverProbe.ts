@@ -25,6 +25,8 @@ export class ServerProbe<State> {
   state: State | undefined
   private lastMs = 0
   private askedAt: number | undefined
+  /** Since when no question was answered. */
+  private failingSince: number | undefined
   private readonly options: ServerProbeOptions<State>
   private readonly outage: OutageLog
   private readonly loop: Loop
@@ -42,9 +44,10 @@ export class ServerProbe<State> {
     })
   }
 
-  /** How long the last answer took, or how long the next one is awaited, if that is longer; in milliseconds. */
+  /** How long the last answer took, or for how long none has come since, if that is longer; in milliseconds. */
   get roundTripMs(): number {
-    return Math.max(this.lastMs, this.waitedMs)
+    const failingMs = this.failingSince === undefined ? 0 : performance.now() - this.failingSince
+    return Math.max(this.lastMs, this.waitedMs, failingMs)
   }
 
   /** Does not wait for an answer that is due. */
@@ -65,10 +68,11 @@ export class ServerProbe<State> {
     try {
       this.state = await this.options.ask()
       this.lastMs = this.waitedMs
+      this.failingSince = undefined
       if (this.lastMs > this.options.limits.serverSlowMs) this.noteSlow(this.lastMs)
       else this.outage.works(this.options.name)
     } catch (error) {
-      this.lastMs = this.waitedMs
+      this.failingSince ??= this.askedAt
       this.outage.failed(this.options.name, error)
     } finally {
       this.askedAt = undefined

@@ -33,6 +33,7 @@ const limits = limitsWith({
 })
 
 let book: Book
+let postgresPort: number
 let postgresRelay: Relay
 let redisRelay: Relay
 let pool: Pool
@@ -47,7 +48,8 @@ before(async () => {
   await ensureOpen(book)
   const { options } = book.pool as unknown as { options: { connectionString: string } }
   const database = new URL(options.connectionString)
-  postgresRelay = await Relay.start(Number(database.port))
+  postgresPort = Number(database.port)
+  postgresRelay = await Relay.start(postgresPort)
   database.host = `127.0.0.1:${postgresRelay.port}`
   const server = new URL(book.redisServer.url)
   redisRelay = await Relay.start(Number(server.port))
@@ -73,6 +75,7 @@ before(async () => {
 
 /** A test that fails leaves no server that stands still to the next one. */
 afterEach(() => {
+  postgresRelay.targetPort = postgresPort
   postgresRelay.release()
   redisRelay.release()
 })
@@ -99,6 +102,8 @@ async function scraped(name: string): Promise<number> {
 
 /** In seconds, well below `serverSlowMs`. */
 const IN_TIME = 0.9
+/** A port on which nothing listens. */
+const NOBODY = 9
 const events = (event: string): number => lines.filter((line) => line['event'] === event).length
 
 /** What is logged when a watch begins to see trouble, and the end of it. */
@@ -137,6 +142,19 @@ test('a database that stands still is seen in metrics, and logged once, and so i
   await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
   await until('nobody waits', async () => (await scraped('postgres_pool_waiting')) === 0)
   assert.ok((await scraped('postgres_statement_seconds_count')) > 5)
+})
+
+test('a database that refuses connections is seen in the metric for as long as it does', async () => {
+  await until('it is in time', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
+  await began('postgres_slow', () => {
+    postgresRelay.targetPort = NOBODY
+    postgresRelay.breakAll()
+  })
+  await until('the metric grows', async () => (await scraped('postgres_round_trip_seconds')) > 1.5)
+  await logged('postgres_recovered', () => {
+    postgresRelay.targetPort = postgresPort
+  })
+  await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
 })
 
 test('statements that fail are counted by the class of their error', async () => {
