@@ -160,7 +160,8 @@ const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limit
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
-const vitals = () => vitalsOf({ redis: connected(), journal: own.journal.accepts, draining }, pulse)
+const vitals = () =>
+  vitalsOf({ redis: connected() && heartbeat.isTaken, journal: own.journal.accepts, draining }, pulse)
 
 const server = new Server({
   routes: routes({

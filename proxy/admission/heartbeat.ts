@@ -4,6 +4,8 @@ import type { Script } from '../../contract/wire/scripts.ts'
 
 /** Signals that this process is alive, so that control does not release its holds. */
 export class Heartbeat {
+  /** Redis has taken the last one: it is there, and takes writes. */
+  isTaken = false
   private readonly script: Script
   private readonly redis: Redis
   private readonly owner: string
@@ -32,7 +34,7 @@ export class Heartbeat {
   /** Resolves when the first heartbeat is accepted: from then on, control releases holds of this owner if it dies. */
   async start(): Promise<void> {
     await this.beat()
-    this.timer = setInterval(() => this.beat().catch(() => undefined), this.intervalMs)
+    this.timer = setInterval(() => void this.tryBeat(), this.intervalMs)
   }
 
   /** Signs off; call it when no hold is open any more. */
@@ -41,8 +43,15 @@ export class Heartbeat {
     await this.redis.zrem(OWNERS_KEY, this.owner)
   }
 
+  private async tryBeat(): Promise<void> {
+    await this.beat().catch(() => {
+      this.isTaken = false
+    })
+  }
+
   private async beat(): Promise<void> {
     const sentAtMs = performance.now()
     this.onBeat(sentAtMs, Number(await this.script([OWNERS_KEY], [this.owner])))
+    this.isTaken = true
   }
 }

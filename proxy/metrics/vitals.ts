@@ -2,6 +2,7 @@ import type { ChainHealth, PaymentState, WithdrawalState } from '../../contract/
 
 /** The state of the parts that the process depends on, as it knows them without asking. */
 export interface Vitals {
+  /** Redis is connected, and takes writes. */
   readonly redis: boolean
   /** Control has answered that it and its database are well. */
   readonly control: boolean
