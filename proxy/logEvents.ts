@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { MoneyFault } from '../contract/money/moneyFault.ts'
-import { type LogEventTable, logEventOf } from '../contract/std/logEvents.ts'
+import { type LogEventTable, logEventOf, logRepeatOf } from '../contract/std/logEvents.ts'
 
 /** Every line that the proxy logs. Operators alert on these names: one that has been released is never changed. */
 export const PROXY_EVENTS = {
@@ -144,11 +144,12 @@ export type ProxyEvent = keyof typeof PROXY_EVENTS
 
 /** Logs an event of the proxy. */
 export const logEvent = logEventOf(PROXY_EVENTS)
+const logRepeat = logRepeatOf(PROXY_EVENTS)
 
-/** Logs errors under the event of their place; a broken rule of the money path has its own event everywhere. */
+/** Logs errors under the event of their place, once a minute those that come again; a broken rule of the money path has its own event everywhere. */
 export function faultLog(log: Logger): (event: ProxyEvent) => (err: unknown) => void {
   return (event) => (err) => {
     if (err instanceof MoneyFault) logEvent(log, 'money_rule_broken', { err, rule: err.rule })
-    else logEvent(log, event, { err })
+    else logRepeat(log, event, { err })
   }
 }

@@ -22,3 +22,41 @@ export function logEventOf<Table extends LogEventTable>(table: Table): LogEvent<
     log[level]({ event, ...fields }, text)
   }
 }
+
+/** From one line of an error that is met again and again to the next. */
+const REPEAT_MS = 60_000
+/** Errors that are known; beyond it all are forgotten, and told again. */
+const ERRORS_MAX = 200
+
+interface Told {
+  readonly atMs: number
+  repeats: number
+}
+
+/**
+ * @param now a clock in milliseconds
+ * @returns the function that logs events of errors that come again as long as their cause lasts: the same error with the same fields
+ *   is one line a minute, with how often it was left out since
+ */
+export function logRepeatOf<Table extends LogEventTable>(
+  table: Table,
+  now: () => number = () => performance.now(),
+): LogEvent<Table> {
+  const logEvent = logEventOf(table)
+  const known = new WeakMap<Logger, Map<string, Told>>()
+  return (log, event, fields) => {
+    const errors = known.get(log) ?? new Map<string, Told>()
+    known.set(log, errors)
+    const { err, ...others } = fields ?? {}
+    const name = JSON.stringify([event, others, String(err)])
+    const told = errors.get(name)
+    const atMs = now()
+    if (told !== undefined && atMs - told.atMs < REPEAT_MS) {
+      told.repeats++
+      return
+    }
+    if (errors.size >= ERRORS_MAX) errors.clear()
+    errors.set(name, { atMs, repeats: 0 })
+    logEvent(log, event, told === undefined || told.repeats === 0 ? fields : { ...fields, repeats: told.repeats })
+  }
+}

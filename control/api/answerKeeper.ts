@@ -5,7 +5,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
-import { logEvent } from '../runtime/logEvents.ts'
+import { logRepeat } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { AccountApi } from './accountApi.ts'
 import type { ApiLimits } from './limits.ts'
@@ -28,7 +28,7 @@ export function answerKeeper({ api, redis, log, limits }: AnswerKeeperOptions): 
         await redis.set(keptAnswerKey(pathOf(API_ROUTES[operation], {})), bytes, 'PX', limits.keptAnswerTtlMs)
       } catch (error) {
         if (isUnused(error)) continue
-        logEvent(log, 'answer_cache_failed', { err: error, operation })
+        logRepeat(log, 'answer_cache_failed', { err: error, operation })
       }
     }
   })

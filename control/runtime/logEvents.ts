@@ -1,4 +1,4 @@
-import { type LogEventTable, logEventOf } from '../../contract/std/logEvents.ts'
+import { type LogEventTable, logEventOf, logRepeatOf } from '../../contract/std/logEvents.ts'
 import { WATCH_EVENTS } from './watchEvents.ts'
 
 /** Every line that control logs. Operators alert on these names: one that has been released is never changed. */
@@ -292,3 +292,6 @@ export const CONTROL_EVENTS = {
 
 /** Logs an event of control. */
 export const logEvent = logEventOf(CONTROL_EVENTS)
+
+/** Logs an event of control that comes again as long as its cause lasts. */
+export const logRepeat = logRepeatOf(CONTROL_EVENTS)

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
-import { logEvent } from './logEvents.ts'
+import { logRepeat } from './logEvents.ts'
 
 /** One round of the work; it ends early when the signal aborts. With `true`, another one follows immediately. */
 type Pass = (signal: AbortSignal) => Promise<void> | Promise<boolean>
 
-/** Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged. */
+/** Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged, once a minute those that come again. */
 export class Loop {
   readonly name: string
   private readonly intervalMs: number
@@ -41,7 +41,7 @@ export class Loop {
       try {
         if ((await this.pass(signal)) === true) this.wake()
       } catch (error) {
-        if (!signal.aborted) logEvent(this.log, 'loop_failed', { task: this.name, err: error })
+        if (!signal.aborted) logRepeat(this.log, 'loop_failed', { task: this.name, err: error })
         // A woken loop must not spin while the fault lasts.
         this.pause.forget()
       }

@@ -2,7 +2,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
-import { logEvent } from '../../runtime/logEvents.ts'
+import { logEvent, logRepeat } from '../../runtime/logEvents.ts'
 import type { BookLimits } from '../limits.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
@@ -60,7 +60,7 @@ export class SettlementConsumer {
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')
     for (const connection of [this.reader, this.commands]) {
-      connection.on('error', (error) => logEvent(options.log, 'settlement_redis_connection_failed', { err: error }))
+      connection.on('error', (error) => logRepeat(options.log, 'settlement_redis_connection_failed', { err: error }))
     }
     this.done = this.run()
   }
@@ -95,7 +95,7 @@ export class SettlementConsumer {
         await this.lanes.drain().catch((cause: unknown) => logEvent(log, 'settlement_batch_failed', { err: cause }))
         if (this.stopped) break
         this.tally.stats.retries++
-        logEvent(log, 'settlement_read_failed', { err: error })
+        logRepeat(log, 'settlement_read_failed', { err: error })
         await this.pause(this.options.limits.settlementRetryMs)
       }
     }

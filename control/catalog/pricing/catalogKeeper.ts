@@ -4,7 +4,7 @@ import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
-import { logEvent } from '../../runtime/logEvents.ts'
+import { logEvent, logRepeat } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { CatalogLimits } from '../limits.ts'
 import { type Catalog, readCatalogFile } from './catalogFile.ts'
@@ -170,7 +170,7 @@ export class CatalogKeeper {
   private readonly check = (): void => {
     if (this.parts.redis.status !== 'ready') return
     this.syncing ??= this.restore()
-      .catch((error: Error) => logEvent(this.parts.log, 'catalog_check_failed', { reason: error.message }))
+      .catch((error: Error) => logRepeat(this.parts.log, 'catalog_check_failed', { reason: error.message }))
       .finally(() => {
         this.syncing = undefined
       })

@@ -10,7 +10,7 @@ import { isRpcOperation, type RpcOperation } from '../../../contract/wire/rpc.ts
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import type { RuntimeLimits } from '../limits.ts'
-import { logEvent } from '../logEvents.ts'
+import { logEvent, logRepeat } from '../logEvents.ts'
 import { RpcLane } from './rpcLane.ts'
 import { callOperation, notUnderstood, type RpcHandlers } from './rpcOperations.ts'
 
@@ -126,7 +126,7 @@ export class RpcServer {
   /** Maps a failure to the error that the client receives. */
   private shown(error: unknown, operation: string): GatewayError {
     if (isDatabaseDown(error)) {
-      logEvent(this.log, 'rpc_call_database_down', { operation, err: error })
+      logRepeat(this.log, 'rpc_call_database_down', { operation, err: error })
       return new GatewayError('admission_unavailable')
     }
     const failure = newId('evt')

@@ -6,6 +6,8 @@ import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
+/** Almost a minute: the time of a line is that of the wall. */
+const REPEATED_MS_MIN = 55_000
 
 interface Health {
   readonly status: string
@@ -70,6 +72,19 @@ async function becomes(expected: Health): Promise<void> {
     seen = await health()
     return JSON.stringify(seen) === JSON.stringify(expected)
   }).catch(() => assert.deepEqual(seen, expected))
+}
+
+/** That a process logs an error of one of these events once in a minute, however often it meets it. */
+function assertNotRepeated(logs: string, ...events: readonly string[]): void {
+  const toldMs = new Map<string, number>()
+  for (const line of logs.split('\n').filter((one) => one.includes('"err":') && one.startsWith('{'))) {
+    const { event, owner, pid, task, operation, err, time } = JSON.parse(line)
+    if (!events.includes(event)) continue
+    const name = [event, owner, pid, task, operation, err.message].join()
+    assert.ok(time - (toldMs.get(name) ?? 0) >= REPEATED_MS_MIN, line)
+    toldMs.set(name, time)
+  }
+  assert.ok(toldMs.size > 0)
 }
 
 test('a healthy gateway reports that it is healthy and ready', async () => {
@@ -169,6 +184,23 @@ test('without Redis no request is served, and service recovers when it is back',
   await stack.ready()
   await becomes(WELL)
   await until('requests are served', async () => (await chat(stack.baseUrl, apiKey, { model: M })).status === 200)
+})
+
+test('a Redis that refuses writes is named by /ready and /health, as one that is away', async () => {
+  await stack.withAnyRedis((redis) => redis.config('SET', 'maxmemory', '1'))
+  const reasons = async () => (JSON.parse((await get('/ready')).text) as { reasons: string[] }).reasons.join()
+  await until('it is not ready', async () => (await reasons()) === 'redis')
+  assert.equal((await health()).ledger, 'unavailable')
+  await until('what was leased is spent', async () => {
+    const reply = await chat(stack.baseUrl, apiKey, { model: M })
+    if (reply.status !== 200) assertError(reply, 503, 'admission_unavailable')
+    return reply.status !== 200
+  })
+  await stack.withAnyRedis((redis) => redis.config('SET', 'maxmemory', '0'))
+  await becomes(WELL)
+  assert.equal((await get('/ready')).status, 200)
+  await until('requests are served', async () => (await chat(stack.baseUrl, apiKey, { model: M })).status === 200)
+  assertNotRepeated(stack.logs(), 'lease_failed', 'refusal_records_failed', 'loop_failed', 'answer_cache_failed')
 })
 
 test('the history of the day records these outages, starting with the start of the gateway', async () => {

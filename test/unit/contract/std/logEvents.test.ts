@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { logEventOf } from '../../../../contract/std/logEvents.ts'
+import { logEventOf, logRepeatOf } from '../../../../contract/std/logEvents.ts'
 import { projectRoot } from '../../../../control/launch/paths.ts'
 import { CONTROL_EVENTS } from '../../../../control/runtime/logEvents.ts'
 import { PROXY_EVENTS } from '../../../../proxy/logEvents.ts'
@@ -20,6 +20,36 @@ test('an event is logged with its name, level, text and fields', () => {
   assert.deepEqual([level, event, route, msg], [40, 'route_failed', 'a/b', 'route failed'])
   assert.equal((err as Error).message, 'gone')
   assert.deepEqual([ready?.['level'], ready?.['event'], ready?.['msg']], [30, 'ready', 'ready'])
+})
+
+test('an error that is met on and on is a line a minute with the number of repeats, and others are lines of their own', () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ base: {} }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  let nowMs = 0
+  const logRepeat = logRepeatOf({ failed: ['warn', 'failed'] }, () => nowMs)
+  for (; nowMs <= 60_000; nowMs += 100) {
+    logRepeat(log, 'failed', { task: 'one', err: new Error('refused') })
+    if (nowMs % 30_000 === 0) logRepeat(log, 'failed', { task: 'two', err: new Error('refused') })
+    if (nowMs === 1_000) logRepeat(log, 'failed', { task: 'one', err: new Error('no disk') })
+  }
+  assert.deepEqual(
+    lines.map(({ task, err, repeats }) => [task, (err as Error).message, repeats]),
+    [
+      ['one', 'refused', undefined],
+      ['two', 'refused', undefined],
+      ['one', 'no disk', undefined],
+      ['one', 'refused', 599],
+      ['two', 'refused', 1],
+    ],
+  )
+})
+
+test('errors that are never the same are all logged, and not kept', () => {
+  let count = 0
+  const log = pino({ base: {} }, { write: () => void count++ })
+  const logRepeat = logRepeatOf({ failed: ['warn', 'failed'] })
+  for (let i = 0; i < 1_000; i++) logRepeat(log, 'failed', { err: new Error(`request ${i}`) })
+  assert.equal(count, 1_000)
 })
 
 test('event names are snake_case; texts begin in lower case or with a name, and have no final period', () => {

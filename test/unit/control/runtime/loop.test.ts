@@ -16,3 +16,19 @@ test('a pass that says there is more is followed by another one immediately', as
   await loop.stop()
   assert.equal(passes, 3)
 })
+
+test('a pass that fails on and on is a line of the log at its start, not one each time', async () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ base: {} }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  let passes = 0
+  const loop = new Loop('test', 1, log, async () => {
+    passes++
+    throw new Error('refused')
+  })
+  await until('it has failed ten times', () => passes >= 10)
+  await loop.stop()
+  assert.deepEqual(
+    lines.map(({ event, task }) => [event, task]),
+    [['loop_failed', 'test']],
+  )
+})
