@@ -143,9 +143,7 @@ export function sourceAccount(source: string): { chainId: number; address: `0x${
  * or that nothing matches counts as absent.
  */
 export function acceptsEvmCharge(accept: string): boolean {
-  const ranges = accept
-    .split(',')
-    .map((range) => RANGE.exec(range.trim()))
+  const ranges = accept.split(',').map((range) => RANGE.exec(range.trim()))
   if (ranges.some((range) => range === null)) return true
   const matching = ranges.filter(
     (range) => (range?.[1] === MPP_METHOD || range?.[1] === '*') && (range[2] === MPP_INTENT || range[2] === '*'),

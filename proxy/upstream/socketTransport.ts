@@ -124,7 +124,7 @@ class SocketCall implements UpstreamCall, UpstreamListener {
   }
 
   letGo(withinMs: number): void {
-    // What is left of a coded body is not worth decoding.
+    // The rest of a coded body is not worth decoding.
     if (this.decoder !== undefined) return this.cancel()
     this.resume()
     this.connection?.letGo(performance.now() + withinMs)
