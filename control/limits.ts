@@ -47,7 +47,6 @@ export const CONTROL_LIMITS = {
 }
 
 export type Limits = ContractLimits & LimitsOf<typeof CONTROL_LIMITS>
-export type LimitName = keyof Limits
 
 /**
  * The limits that control, the command line and `make run` go by.

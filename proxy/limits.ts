@@ -59,7 +59,6 @@ export const PROXY_LIMITS = {
 }
 
 export type Limits = ContractLimits & LimitsOf<typeof PROXY_LIMITS>
-export type LimitName = keyof Limits
 
 /**
  * The limits that the proxy runs under.

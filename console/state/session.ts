@@ -10,7 +10,6 @@ export interface Credential {
 }
 
 export const credential = signal<Credential | undefined>(undefined)
-export const isSignedIn = computed(() => credential.value !== undefined)
 export const hasSession = computed(() => credential.value?.kind === 'session')
 
 const SHOWN = 4

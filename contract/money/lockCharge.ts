@@ -19,11 +19,6 @@ export function wholeMicros(units: number, microUnits: number): number {
   return Number.isSafeInteger(up) ? up : units - rest
 }
 
-/** Rounds an amount at the locked price down to whole micro-tokens. */
-export function fullMicros(units: number, microUnits: number): number {
-  return units - (units % microUnits)
-}
-
 /**
  * The rest of an amount at the price sheet after a lock has paid for a part of the same request, rounded up.
  * @param sheetUnits of the whole request at the price sheet

@@ -1,10 +1,3 @@
-const FORM = /^(?:\/(?:[^~/]|~[01])*)*$/
-
-/** Whether a text is a JSON Pointer (RFC 6901). */
-export function isPointer(text: string): boolean {
-  return FORM.test(text)
-}
-
 /** Resolves a JSON Pointer (RFC 6901); undefined if it leads nowhere. */
 export function valueAt(document: unknown, pointer: string): unknown {
   let value = document

@@ -1,4 +1,5 @@
 import type { Deployed } from '../chain/deploy/deployBy.ts'
+import type * as InitCodes from '../chain/deploy/initCodes.ts'
 import { CHAIN_DECISIONS } from './chainDecisions.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
@@ -11,7 +12,7 @@ const VEST_SECONDS_MAX = 31_536_000
 
 /** A contract that is to be deployed. */
 interface Deployment {
-  readonly initCode: (deployer: `0x${string}`) => Promise<`0x${string}`>
+  readonly initCode: (codes: typeof InitCodes, deployer: `0x${string}`) => `0x${string}`
   /** The wallet that will send transactions to it. Control manages the nonces of that wallet, so another wallet deploys. */
   readonly sender?: string
   /** Shown with the contract, by name; addresses. */
@@ -27,16 +28,17 @@ async function deploy(context: CliContext, { initCode, sender, roles, field }: D
   if (deployerKey === undefined)
     throw new CommandError('set SLUICE_DEPLOYER_KEY to the private key of a wallet with gas')
   // Loaded when it is needed, because that takes as long as all the rest of a command.
-  const [{ privateKeyToAccount }, launch] = await Promise.all([
+  const [{ privateKeyToAccount }, { deployBy }, codes] = await Promise.all([
     import('viem/accounts'),
     import('../chain/deploy/deployBy.ts'),
+    import('../chain/deploy/initCodes.ts'),
   ])
   const account = privateKeyToAccount(deployerKey as `0x${string}`)
   if (account.address.toLowerCase() === sender) {
     throw new CommandError('the sender must be another wallet than the one that deploys: control counts its nonces')
   }
-  const code = await initCode(account.address)
-  const deployed = await launch.deployBy(chainRpcUrl, account, code).catch((error: Error) => {
+  const code = initCode(codes, account.address)
+  const deployed = await deployBy(chainRpcUrl, account, code).catch((error: Error) => {
     throw new CommandError(`nothing was deployed: ${error.message.split('\n')[0]} (${TIMEOUT_HINT})`)
   })
   await show(context, deployed, roles(account.address), field)
@@ -74,10 +76,7 @@ function deployAnchor(args: Arguments, context: CliContext): Promise<undefined> 
     sender: anchorer,
     field: 'settlement_anchor',
     roles: (deployer) => ({ admin: adminOf(args, deployer), anchorer }),
-    initCode: async (deployer) => {
-      const { anchorInitCode } = await import('../chain/deploy/deployAnchor.ts')
-      return anchorInitCode({ admin: adminOf(args, deployer), anchorer })
-    },
+    initCode: (codes, deployer) => codes.anchorInitCode({ admin: adminOf(args, deployer), anchorer }),
   })
 }
 
@@ -88,10 +87,7 @@ function deployRewards(args: Arguments, context: CliContext): Promise<undefined>
     sender: publisher,
     field: 'reward_distributor',
     roles: (deployer) => ({ coin, admin: adminOf(args, deployer), publisher }),
-    initCode: async (deployer) => {
-      const { distributorInitCode } = await import('../chain/deploy/deployHolders.ts')
-      return distributorInitCode({ coin, admin: adminOf(args, deployer), publisher })
-    },
+    initCode: (codes, deployer) => codes.distributorInitCode({ coin, admin: adminOf(args, deployer), publisher }),
   })
 }
 
@@ -102,10 +98,7 @@ function deployVault(args: Arguments, context: CliContext): Promise<undefined> {
   return deploy(context, {
     field: 'scoin_vault',
     roles: () => ({ coin }),
-    initCode: async () => {
-      const { vaultInitCode } = await import('../chain/deploy/deployHolders.ts')
-      return vaultInitCode({ coin, name, symbol, vestSeconds })
-    },
+    initCode: (codes) => codes.vaultInitCode({ coin, name, symbol, vestSeconds }),
   })
 }
 
@@ -115,10 +108,7 @@ function deployLocks(args: Arguments, context: CliContext): Promise<undefined> {
     sender: minter,
     field: 'lock_tokens',
     roles: () => ({ minter }),
-    initCode: async () => {
-      const { lockTokensInitCode } = await import('../chain/deploy/deployLockTokens.ts')
-      return lockTokensInitCode(minter)
-    },
+    initCode: (codes) => codes.lockTokensInitCode(minter),
   })
 }
 

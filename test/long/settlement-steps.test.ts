@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { keccak256, parseAbi, toHex } from 'viem'
 import { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../control/book/checkpoint/signCheckpoint.ts'
-import { deployAnchor } from '../../control/chain/deploy/deployAnchor.ts'
+import { deployBy } from '../../control/chain/deploy/deployBy.ts'
+import { anchorInitCode } from '../../control/chain/deploy/initCodes.ts'
 import { devAccount } from '../../control/launch/chain/deploy.ts'
 import { ANCHOR_ABI } from '../../control/products/settlements/anchorContract.ts'
 import { pageOfBatches } from '../../control/products/settlements/batchRow.ts'
@@ -246,7 +247,7 @@ test('without a contract no batch is anchored, and with a new one the numbers co
   assert.ok(last?.anchored === undefined)
   await bench.payments.stop(0)
   const roles = { admin: devAccount(0).address, anchorer: bench.chain.relayer.address }
-  const { address } = await deployAnchor(bench.chain.rpcUrl, devAccount(4), roles, 20)
+  const { address } = await deployBy(bench.chain.rpcUrl, devAccount(4), anchorInitCode(roles), 20)
   const settlementAnchor = address.toLowerCase() as `0x${string}`
   Object.assign(changes, { settlementAnchor })
   bench.payments = bench.startPayments(changes)

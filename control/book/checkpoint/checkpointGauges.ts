@@ -16,14 +16,6 @@ export interface CheckpointSample {
   readonly cosignedAgeSeconds: number
 }
 
-export const NO_CHECKPOINTS: CheckpointSample = {
-  ageSeconds: 0,
-  heads: 0,
-  receiptsUnsigned: 0,
-  logsRewound: 0,
-  cosignedAgeSeconds: 0,
-}
-
 const AGES = `
   SELECT max(size) AS heads, coalesce(extract(epoch FROM statement_timestamp() - max(signed_at)), 0)::float8 AS age,
     coalesce(extract(epoch FROM statement_timestamp() - max(signed_at) FILTER (WHERE is_cosigned)), 0)::float8 AS cosigned_age

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, getContractAddress, type Hex, maxUint256, parseEther } from 'viem'
-import { distributorInitCode, vaultInitCode } from '../../chain/deploy/deployHolders.ts'
-import { lockTokensInitCode } from '../../chain/deploy/deployLockTokens.ts'
+import { distributorInitCode, lockTokensInitCode, vaultInitCode } from '../../chain/deploy/initCodes.ts'
 import type { LaunchLimits } from '../limits.ts'
 import { type AnvilNode, DEV_CHAIN_ID, startAnvil } from './anvil.ts'
 import {

@@ -15,7 +15,7 @@ import {
 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { contractCode } from '../../chain/deploy/contractCodes.ts'
-import { type AnchorRoles, anchorInitCode } from '../../chain/deploy/deployAnchor.ts'
+import { type AnchorRoles, anchorInitCode } from '../../chain/deploy/initCodes.ts'
 import { DEV_CHAIN_ID } from './anvil.ts'
 
 /** The mnemonic that every development node funds: its keys are public. */

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { API_ROUTES, type ApiOperation } from '../../../contract/api/routes.ts'
-import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
+import { lockTokensInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { provideContract } from '../../../control/launch/chain/deploy.ts'
 import { api, apiOk, type Json, signedMessage } from '../../support/clients/apiClient.ts'
 import { newHolder, signDeposit } from '../../support/clients/moneyClient.ts'

@@ -16,7 +16,7 @@ import {
   zeroHash,
 } from 'viem'
 import { deployBy } from '../../../control/chain/deploy/deployBy.ts'
-import { distributorInitCode, vaultInitCode } from '../../../control/chain/deploy/deployHolders.ts'
+import { distributorInitCode, vaultInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { DEMO_TOKEN_ABI, devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
 import { DISTRIBUTOR_ABI } from '../../../control/products/holders/rewards/distributorContract.ts'
 import { proofPlaces, type RewardLeaf, rewardTree } from '../../../control/products/holders/rewards/rewardTree.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { type Address, BaseError, ContractFunctionRevertedError, parseAbi, toHex, zeroHash } from 'viem'
-import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
+import { lockTokensInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { devAccount, devPrivateKey, provideContract } from '../../../control/launch/chain/deploy.ts'
 import {
   LOCK_TOKENS_ABI,

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Address, parseAbi, zeroHash } from 'viem'
-import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
+import { lockTokensInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { provideContract } from '../../../control/launch/chain/deploy.ts'
 import { numberOfId } from '../../../control/products/locks/tokens/lockTokensContract.ts'
 import type { Payer } from '../../support/chain.ts'

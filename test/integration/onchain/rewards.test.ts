@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type Address, type Hex, parseEther } from 'viem'
-import { distributorInitCode, vaultInitCode } from '../../../control/chain/deploy/deployHolders.ts'
+import { distributorInitCode, vaultInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { devAccount, provideContract } from '../../../control/launch/chain/deploy.ts'
 import { DISTRIBUTOR_ABI } from '../../../control/products/holders/rewards/distributorContract.ts'
 import type { TestChain } from '../../support/chain.ts'

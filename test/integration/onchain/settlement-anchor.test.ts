@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { type Address, BaseError, ContractFunctionRevertedError, keccak256, parseAbi, toHex, zeroHash } from 'viem'
-import { deployAnchor } from '../../../control/chain/deploy/deployAnchor.ts'
+import { deployBy } from '../../../control/chain/deploy/deployBy.ts'
+import { anchorInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
 import { ANCHOR_ABI, type AnchoredBatch } from '../../../control/products/settlements/anchorContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
@@ -43,7 +44,7 @@ const batchOf = (changes: Partial<AnchoredBatch> = {}): AnchoredBatch => ({
 
 async function deploy(): Promise<Address> {
   const roles = { admin: ADMIN.address, anchorer: ANCHORER.address }
-  const { address, chainId } = await deployAnchor(chain.rpcUrl, DEPLOYER, roles, 20)
+  const { address, chainId } = await deployBy(chain.rpcUrl, DEPLOYER, anchorInitCode(roles), 20)
   assert.equal(chainId, chain.chainId)
   return address
 }

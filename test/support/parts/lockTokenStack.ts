@@ -1,5 +1,5 @@
 import { type Address, parseAbi, zeroHash } from 'viem'
-import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
+import { lockTokensInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { provideContract } from '../../../control/launch/chain/deploy.ts'
 import { numberOfId } from '../../../control/products/locks/tokens/lockTokensContract.ts'
 import { type ApiAnswer, api, apiOk, type Json } from '../clients/apiClient.ts'

@@ -1,6 +1,6 @@
 import { modelRates } from '../../../contract/catalog/catalog.ts'
 import { chargeUnits, type ModelRates, NO_USAGE, type TokenUsage } from '../../../contract/money/charge.ts'
-import { fullMicros, lockCharge, wholeMicros } from '../../../contract/money/lockCharge.ts'
+import { lockCharge, wholeMicros } from '../../../contract/money/lockCharge.ts'
 import { quantityUnits } from '../../../contract/money/unitRates.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
@@ -154,7 +154,8 @@ const VOIDED: readonly Kind[] = ['void', 'cut', 'orphaned']
 function randomBurn(random: Random, catalog: Catalog, model: string, bill: Bill) {
   const { id, rates, microUnits } = present(modelOf(catalog, model).lockSeries[0])
   const due = wholeMicros(chargeUnits(rates, bill.usage), microUnits)
-  const held = random() < 0.3 ? due + microUnits : fullMicros(upTo(random, due), microUnits)
+  const full = (units: number) => units - (units % microUnits)
+  const held = random() < 0.3 ? due + microUnits : full(upTo(random, due))
   const { lockUnits, sheetUnits } = lockCharge(bill.units, due, held)
   const told = { lockSeries: id, lockUnits, lockMicros: lockUnits / microUnits }
   return { sheetUnits, heldUnits: held, burnt: lockUnits > 0 ? told : {} }

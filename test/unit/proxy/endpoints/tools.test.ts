@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileInput } from '../../../../contract/tools/inputSchema.ts'
-import { isPointer, valueAt } from '../../../../contract/tools/pointer.ts'
+import { valueAt } from '../../../../contract/tools/pointer.ts'
 import { fillTemplate, placesOf } from '../../../../contract/tools/template.ts'
 import { readAnswer } from '../../../../proxy/endpoints/tools/answer.ts'
 import { checkPublicUrl, mayBePublic } from '../../../../proxy/endpoints/tools/publicUrl.ts'
@@ -24,11 +24,7 @@ test('pointers resolve according to RFC 6901', () => {
     ['/__proto__', undefined],
     ['/constructor', undefined],
   ]
-  for (const [pointer, value] of cases) {
-    assert.ok(isPointer(pointer), pointer)
-    assert.deepEqual(valueAt(document, pointer), value, pointer)
-  }
-  for (const text of ['foo', 'foo/bar', '/a~', '/a~2', '#/foo']) assert.ok(!isPointer(text), text)
+  for (const [pointer, value] of cases) assert.deepEqual(valueAt(document, pointer), value, pointer)
 })
 
 test('property: any input fills its places unchanged, and no other part changes', () => {
