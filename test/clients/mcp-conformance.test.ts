@@ -1,9 +1,11 @@
 // Goal: the public conformance checks of the protocol pass, as far as they are for a server that has tools alone and no
-// sessions. Method: the published suite against a stack.
+// sessions, and the official client of the revision without a handshake agrees with the gateway on the newest that it may speak.
+// Method: the published suite and the client against a stack.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type Stack, startStack } from '../support/stack.ts'
 
 /** The others are about sessions, or call tools, prompts and resources of the suite's own example server. */
@@ -52,5 +54,28 @@ for (const scenario of SCENARIOS) {
     const { code, output } = await runSuite(scenario)
     assert.equal(code, 0, output.slice(-OUTPUT_SHOWN))
     assert.match(output, /Passed: ([1-9]\d*)\/\1/, output.slice(-OUTPUT_SHOWN))
+  })
+}
+
+const AGREED = [
+  ['legacy', '2025-11-25'],
+  ['auto', '2026-07-28'],
+  [{ pin: '2026-07-28' }, '2026-07-28'],
+] as const
+
+for (const [mode, revision] of AGREED) {
+  test(`@modelcontextprotocol/client connects and chats, negotiating ${JSON.stringify(mode)}`, async () => {
+    const { apiKey } = await stack.createAccount()
+    const client = new Client({ name: 'next', version: '1.0.0' }, { versionNegotiation: { mode } })
+    const requestInit = { headers: { authorization: `Bearer ${apiKey}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${stack.baseUrl}/mcp`), { requestInit }))
+    assert.equal(client.getNegotiatedProtocolVersion(), revision)
+    const { tools } = await client.listTools()
+    assert.equal(tools.length, 5)
+    const input = { model: 'test/small', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
+    const result = await client.callTool({ name: 'chat', arguments: input })
+    const { object, receipt } = result.structuredContent as { object: string; receipt: { status: string } }
+    assert.deepEqual([object, receipt.status], ['chat.completion', 'ok'])
+    await client.close()
   })
 }
