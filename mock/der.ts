@@ -40,8 +40,8 @@ export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.of(tag, ...long), content])
 }
 
-/** A text of PEM. @param label such as CERTIFICATE */
-export function pem(bytes: Buffer, label = 'CERTIFICATE'): string {
+/** The PEM text of a certificate. */
+export function pem(bytes: Buffer): string {
   const lines = bytes.toString('base64').replace(/.{64}/g, '$&\n').trimEnd()
-  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
+  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
 }

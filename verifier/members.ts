@@ -38,7 +38,7 @@ export class Members {
   }
 
   objects(name: string): Members[] {
-    return this.list(name).map((value, at) => new Members(value, `${this.path}.${name}[${at}]`))
+    return this.items(name).map((value, at) => new Members(value, `${this.path}.${name}[${at}]`))
   }
 
   text(name: string): string {
@@ -81,7 +81,9 @@ export class Members {
 
   /** The elements of a list, of any type. */
   items(name: string): readonly unknown[] {
-    return this.list(name)
+    const value = this.value(name)
+    if (!Array.isArray(value)) throw this.fault(name, 'a list')
+    return value
   }
 
   hash(name: string): Bytes {
@@ -89,7 +91,7 @@ export class Members {
   }
 
   hashes(name: string): Bytes[] {
-    return this.list(name).map((value) => this.hashOf(name, value))
+    return this.items(name).map((value) => this.hashOf(name, value))
   }
 
   /** The names and texts of all members that are texts. */
@@ -97,12 +99,6 @@ export class Members {
     return new Map(
       Object.entries(this.values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
     )
-  }
-
-  private list(name: string): unknown[] {
-    const value = this.value(name)
-    if (!Array.isArray(value)) throw this.fault(name, 'a list')
-    return value
   }
 
   private hashOf(name: string, value: unknown): Bytes {

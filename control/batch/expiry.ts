@@ -7,20 +7,16 @@ import { decideFailure } from './outcome.ts'
 /**
  * Expires jobs at their deadline: unsent jobs immediately, jobs in a group a little later, because the group is polled a last
  * time at the deadline.
- * @returns the number of expired jobs
  */
-export async function expireJobs(pool: Pool, nowMs: number, limits: BatchLimits): Promise<number> {
+export async function expireJobs(pool: Pool, nowMs: number, limits: BatchLimits): Promise<void> {
   const found = await pool.query<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM batch_jobs
      WHERE (state = 'queued' AND deadline_ms <= $1) OR (state = 'grouped' AND deadline_ms <= $2)
      ORDER BY deadline_ms LIMIT $3`,
     [nowMs, nowMs - limits.batchExpireGraceMs, limits.batchPassMax],
   )
-  let expired = 0
-  for (const job of found.rows) {
-    if (await decide(pool, job.id, decideFailure(job, 'expired', '', nowMs), ['queued', 'grouped'])) expired++
-  }
-  return expired
+  for (const job of found.rows)
+    await decide(pool, job.id, decideFailure(job, 'expired', '', nowMs), ['queued', 'grouped'])
 }
 
 /** Erases results and webhook logs whose retention has expired. @returns whether there may be more */

@@ -34,25 +34,21 @@ interface Waiting {
  * Packs waiting jobs of providers that accept batches into new groups, one model per group, because a batch is of one model.
  * Jobs wait a moment so that groups become larger.
  * @param providers ids of the providers that accept batches
- * @returns the number of new groups
  */
 export async function packGroups(
   pool: Pool,
   providers: readonly string[],
   nowMs: number,
   limits: BatchLimits,
-): Promise<number> {
-  if (providers.length === 0) return 0
+): Promise<void> {
+  if (providers.length === 0) return
   const waiting = await pool.query<Waiting>(
     `SELECT ${camelColumns('provider, upstream_model')} FROM batch_jobs
      WHERE state = 'queued' AND provider = ANY ($1::text[]) AND due_at_ms <= $2
      GROUP BY provider, upstream_model HAVING min(created_at_ms) <= $3 OR count(*) >= $4 LIMIT $5`,
     [textArray(providers), nowMs, nowMs - limits.batchGatherMs, limits.batchGroupJobsMax, limits.batchPassMax],
   )
-  let made = 0
-  for (const kind of waiting.rows)
-    made += await withTransaction(pool, (client) => packGroup(client, kind, nowMs, limits))
-  return made
+  for (const kind of waiting.rows) await withTransaction(pool, (client) => packGroup(client, kind, nowMs, limits))
 }
 
 async function packGroup(
@@ -60,7 +56,7 @@ async function packGroup(
   { provider, upstreamModel }: Waiting,
   nowMs: number,
   limits: BatchLimits,
-): Promise<number> {
+): Promise<void> {
   const found = await client.query<{ id: string; bodyBytes: number; deadlineMs: number }>(
     `SELECT ${camelColumns('id, body_bytes, deadline_ms')} FROM batch_jobs
      WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
@@ -75,7 +71,7 @@ async function packGroup(
     bytes += bodyBytes
     return i === 0 || bytes <= limits.batchGroupBytesMax
   })
-  if (jobs.length === 0) return 0
+  if (jobs.length === 0) return
   const id = newId('bgr')
   await client.query(
     `INSERT INTO batch_groups (id, provider, upstream_model, state, created_at_ms, deadline_ms, due_at_ms)
@@ -86,7 +82,6 @@ async function packGroup(
     id,
     textArray(jobs.map((job) => job.id)),
   ])
-  return 1
 }
 
 /**

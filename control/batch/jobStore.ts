@@ -60,12 +60,11 @@ export async function requeue(
   jobId: string,
   from: OpenState,
   turn: { readonly route: number; readonly provider: string; readonly model: string; readonly dueAtMs: number },
-): Promise<boolean> {
-  const put = await db.query(
+): Promise<void> {
+  await db.query(
     `UPDATE batch_jobs SET state = 'queued', route = $3, provider = $4, upstream_model = $5, due_at_ms = $6,
        call_by_ms = NULL, group_id = NULL
      WHERE id = $1 AND state = $2`,
     [jobId, from, turn.route, turn.provider, turn.model, turn.dueAtMs],
   )
-  return put.rowCount === 1
 }

@@ -45,10 +45,7 @@ export async function openJob(
   return { createdAtMs, webhookSecret }
 }
 
-/**
- * Recovers jobs whose opening was interrupted: jobs whose hold was taken over continue, the others are removed.
- * @returns the number of recovered jobs
- */
+/** Recovers jobs whose opening was interrupted: jobs whose hold was taken over continue, the others are removed. */
 export async function recoverOpening({
   pool,
   holds,
@@ -59,12 +56,12 @@ export async function recoverOpening({
   holds: Pick<BatchHolds, 'held'>
   now: () => number
   limits: BatchLimits
-}): Promise<number> {
+}): Promise<void> {
   const found = await pool.query<{ id: string; accountId: string; keyId: string }>(
     `SELECT ${camelColumns('id, account_id, key_id')} FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
     [now() - limits.batchOpenMs, limits.batchPassMax],
   )
-  if (found.rows.length === 0) return 0
+  if (found.rows.length === 0) return
   const held = await holds.held(found.rows)
   for (const [i, { id }] of found.rows.entries()) {
     const query =
@@ -73,7 +70,6 @@ export async function recoverOpening({
         : `DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`
     await pool.query(query, [id])
   }
-  return found.rows.length
 }
 
 /** A name is resolved when it is called; an address can be refused immediately. */

@@ -39,17 +39,13 @@ export class SingleCalls {
     this.options = options
   }
 
-  /** Starts the calls that may start now. @returns their number */
-  async start(providers: Providers): Promise<number> {
-    let started = 0
-    for (const provider of providers.values()) {
-      if (!provider.batch && (await this.startOne(provider))) started++
-    }
-    return started
+  /** Starts the calls that may start now. */
+  async start(providers: Providers): Promise<void> {
+    for (const provider of providers.values()) if (!provider.batch) await this.startOne(provider)
   }
 
-  /** Fails jobs whose process crashed during the call. @returns their number */
-  async failLost(): Promise<number> {
+  /** Fails jobs whose process crashed during the call. */
+  async failLost(): Promise<void> {
     const { pool, now } = this.options
     const found = await pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'calling' AND call_by_ms <= $1 LIMIT $2`,
@@ -57,7 +53,6 @@ export class SingleCalls {
     )
     for (const job of found.rows)
       await decide(pool, job.id, decideFailure(job, 'failed', LOST_ANSWER, now()), ['calling'])
-    return found.rows.length
   }
 
   /** Resolves when no call is under way, or after `timeoutMs`. */
@@ -66,20 +61,19 @@ export class SingleCalls {
     await beforeDeadline(calls, timeoutMs, () => undefined)
   }
 
-  private async startOne(provider: BatchProvider): Promise<boolean> {
+  private async startOne(provider: BatchProvider): Promise<void> {
     const own = this.open.get(provider.id) ?? new Set()
     this.open.set(provider.id, own)
     const isEarly = performance.now() < (this.nextStartMs.get(provider.id) ?? 0)
-    if (isEarly || own.size >= this.options.limits.batchCallsPerProviderMax) return false
+    if (isEarly || own.size >= this.options.limits.batchCallsPerProviderMax) return
     const job = await this.take(provider.id)
-    if (job === undefined) return false
+    if (job === undefined) return
     this.nextStartMs.set(provider.id, performance.now() + this.options.limits.batchCallPaceMs)
     const calling = this.run(provider, job).finally(() => {
       own.delete(calling)
       this.options.onDone()
     })
     own.add(calling)
-    return true
   }
 
   /** Marks a job as called, so that it is called again only for a known reason, even after a crash. */

@@ -48,15 +48,13 @@ export interface StoredTransaction extends SignedTransaction {
   readonly id: number
 }
 
-/** Begins to count a sender's nonces, or catches up with the chain when it is ahead. @returns the next nonce */
-export async function openSender(db: Queryable, address: Address, chainNonce: number): Promise<number> {
-  const opened = await db.query<{ next_nonce: number }>(
+/** Begins to count a sender's nonces, or catches up with the chain when it is ahead. */
+export async function openSender(db: Queryable, address: Address, chainNonce: number): Promise<void> {
+  await db.query(
     `INSERT INTO chain_senders (address, next_nonce) VALUES ($1, $2)
-     ON CONFLICT (address) DO UPDATE SET next_nonce = greatest(chain_senders.next_nonce, excluded.next_nonce)
-     RETURNING next_nonce`,
+     ON CONFLICT (address) DO UPDATE SET next_nonce = greatest(chain_senders.next_nonce, excluded.next_nonce)`,
     [address, chainNonce],
   )
-  return opened.rows[0]?.next_nonce ?? chainNonce
 }
 
 /**

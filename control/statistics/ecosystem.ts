@@ -41,13 +41,8 @@ interface Parts {
 }
 
 /** GET /v1/ecosystem: each figure is taken from the answer of its source. */
-export async function ecosystemJson(
-  db: Queryable,
-  indexes: PriceIndexes,
-  limits: StatisticsLimits,
-  nowMs: number = Date.now(),
-) {
-  const parts = { db, indexes, limits, nowMs }
+export async function ecosystemJson(db: Queryable, indexes: PriceIndexes, limits: StatisticsLimits) {
+  const parts = { db, indexes, limits, nowMs: Date.now() }
   const groups = await Promise.all(
     [usageFigures, catalogFigures, indexFigures, uptimeFigures, agentFigures, logFigures].map((read) => read(parts)),
   )

@@ -43,8 +43,8 @@ export class Authority {
   }
 
   /** A root with its own key. */
-  static root(name: string, curve: Curve = 'P-256'): Authority {
-    return Authority.certified({ name, curve, isAuthority: true }, undefined)
+  static root(name: string): Authority {
+    return Authority.certified({ name, isAuthority: true }, undefined)
   }
 
   /** A root that was made before. Both are PEM of P-256. */

@@ -47,25 +47,26 @@ export function bookableCoin(nanos: number, usdUnits: number): CoinAmount | unde
 }
 
 /**
- * A field of coin, whose form its schema has checked. It may be worth less than a unit, for those that have a minimum.
+ * The field `amount`, which is coin and whose form its schema has checked. It may be worth less than a unit, for those that have a
+ * minimum.
  * @throws GatewayError invalid_request for zero, and for more than an account can hold
  */
-export function readAnyCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
+export function readAnyCoin(value: unknown, usdUnits: number): CoinAmount {
   const nanos = typeof value === 'string' ? parseUsd(value) : undefined
   if (nanos === undefined || nanos === 0) {
-    throw invalidRequest(`${param} must be a decimal string of coin such as "2.5", above zero.`, param)
+    throw invalidRequest('amount must be a decimal string of coin such as "2.5", above zero.', 'amount')
   }
   const amount = bookableCoin(nanos, usdUnits)
   if (amount !== undefined) return amount
-  throw invalidRequest(`${param} is more coin than an account can hold; send less.`, param)
+  throw invalidRequest('amount is more coin than an account can hold; send less.', 'amount')
 }
 
 /** As `readAnyCoin`. @throws GatewayError invalid_request also for less than a unit is worth */
-export function readCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
-  const amount = readAnyCoin(value, usdUnits, param)
+export function readCoin(value: unknown, usdUnits: number): CoinAmount {
+  const amount = readAnyCoin(value, usdUnits)
   if (amount.units > 0) return amount
   const least = coinDecimal(coinFor(1, usdUnits))
-  throw invalidRequest(`${param} is worth less than ${formatUsd(1)} USD; send at least ${least} coin.`, param)
+  throw invalidRequest(`amount is worth less than ${formatUsd(1)} USD; send at least ${least} coin.`, 'amount')
 }
 
 /** An amount that is coin, in all its forms. */

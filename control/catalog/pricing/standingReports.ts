@@ -54,12 +54,11 @@ export function standingReport(
 /**
  * Puts the standing reports into the catalog in force, in the caller's transaction; Redis gets it from `syncCatalog`.
  * @param nowMs milliseconds since 1970
- * @returns whether the catalog has changed
  */
-export async function republishReports(client: Client, nowMs: number): Promise<boolean> {
+export async function republishReports(client: Client, nowMs: number): Promise<void> {
   await lockUntilCommit(client, 'publication')
   const before = await currentRecord(client)
-  if (before === undefined) return false
+  if (before === undefined) return
   const record = sluice.CatalogRecord.decode(before)
   const reports = await standingReports(client)
   for (const provider of record.providers) {
@@ -68,7 +67,5 @@ export async function republishReports(client: Client, nowMs: number): Promise<b
     else provider.report = report
   }
   const after = Buffer.from(sluice.CatalogRecord.encode(record).finish())
-  if (after.equals(before)) return false
-  await insertRecord(client, record.version, after, nowMs)
-  return true
+  if (!after.equals(before)) await insertRecord(client, record.version, after, nowMs)
 }

@@ -30,7 +30,7 @@ export function moneyHandlers({
       authorize: async (call, client) => void (await fundable(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await fundable(client, call)
-        const amount = readCoin(call.body['amount'], await coinPrice(client), 'amount')
+        const amount = readCoin(call.body['amount'], await coinPrice(client))
         const id = newId('pay')
         await debits.move(transaction, {
           id,
@@ -54,7 +54,7 @@ export function moneyHandlers({
       authorize: async (call, client) => void (await payer(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await payer(client, call)
-        const amount = readCoin(call.body['amount'], await coinPrice(client), 'amount')
+        const amount = readCoin(call.body['amount'], await coinPrice(client))
         const to = await receiver(client, agent, String(call.body['to']))
         const id = newId('pay')
         if (call.accountId === agent.id) {

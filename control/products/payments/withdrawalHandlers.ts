@@ -113,7 +113,7 @@ function readAmount(
   coinUsdUnits: number,
   minUnits: number,
 ): CoinAmount & { tokens: bigint } {
-  const asked = readAnyCoin(body['amount'], coinUsdUnits, 'amount')
+  const asked = readAnyCoin(body['amount'], coinUsdUnits)
   const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
   if (sent.tokens > 0n && sent.units > 0 && sent.units >= minUnits) return sent
   const message = `A withdrawal is at least ${coinDecimal(coinFor(minUnits, coinUsdUnits))} coin, now ${formatUsd(minUnits)} USD.`

@@ -117,19 +117,19 @@ export async function displacedMints(db: Queryable, id: string): Promise<number[
   return found.rows.map((row) => row.id)
 }
 
-/** Changes the state of a withdrawal when it is one of `from`. @returns whether it was */
+/** Changes the state of a withdrawal when it is one of `from`. */
 export async function moveLockWithdrawal(
   client: Queryable,
   id: string,
   from: readonly LockWithdrawalState[],
   to: LockWithdrawalState,
-): Promise<boolean> {
+): Promise<void> {
   locking(client, 'lockWithdrawals', () => [id])
-  const moved = await client.query(
-    'UPDATE lock_withdrawals SET state = $3 WHERE id = $1 AND state = ANY ($2::text[])',
-    [id, [...from], to],
-  )
-  return moved.rowCount === 1
+  await client.query('UPDATE lock_withdrawals SET state = $3 WHERE id = $1 AND state = ANY ($2::text[])', [
+    id,
+    [...from],
+    to,
+  ])
 }
 
 /** How many withdrawals of tokens of an account have this id or a later one. */

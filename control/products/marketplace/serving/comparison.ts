@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Draw, newPrompt, type ProbePrompt } from './probePrompts.ts'
+import { newPrompt, type ProbePrompt } from './probePrompts.ts'
 
 /** Limits of output that clients name; most name none, and get that of the model. */
 const LIMITS = [256, 300, 400, 500, 512, 800, 1_000, 1_024, 1_500, 2_000, 2_048, 4_096]
@@ -26,13 +26,13 @@ export interface Comparison {
 /**
  * Draws a comparison from the system's source of randomness, so that nobody can know it before, and none comes twice.
  */
-export function newComparison({ maxOutput, defaultOutput }: OutputLimits, draw: Draw = randomInt): Comparison {
+export function newComparison({ maxOutput, defaultOutput }: OutputLimits): Comparison {
   const limits = LIMITS.filter((limit) => limit <= maxOutput)
   return {
-    prompt: newPrompt(draw),
-    stream: draw(5) < 3,
-    maxTokens: draw(2) === 0 ? defaultOutput : (limits[draw(Math.max(1, limits.length))] ?? maxOutput),
-    limitName: LIMIT_NAMES[draw(LIMIT_NAMES.length)] ?? 'max_tokens',
-    temperature: draw(2) === 0 ? undefined : TEMPERATURES[draw(TEMPERATURES.length)],
+    prompt: newPrompt(randomInt),
+    stream: randomInt(5) < 3,
+    maxTokens: randomInt(2) === 0 ? defaultOutput : (limits[randomInt(Math.max(1, limits.length))] ?? maxOutput),
+    limitName: LIMIT_NAMES[randomInt(LIMIT_NAMES.length)] ?? 'max_tokens',
+    temperature: randomInt(2) === 0 ? undefined : TEMPERATURES[randomInt(TEMPERATURES.length)],
   }
 }

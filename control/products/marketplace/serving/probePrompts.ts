@@ -56,16 +56,16 @@ const TASKS: readonly ((draw: Draw) => string)[] = [
   (draw) => `translate into ${one(draw, LANGUAGES)}: ${sentences(draw, 1, 3)}`,
   (draw) => `rewrite this in the past tense: ${sentences(draw, 2, 5)}`,
   (draw) => `make this text upper case: ${sentences(draw, 1, 4)}`,
-  (draw) => `list all names that are in this text, in their order.\n\n${passage(draw, 4, 14)}`,
-  (draw) => `list all numbers that are in this text, in their order.\n\n${passage(draw, 4, 14)}`,
-  (draw) => `list the cities in this text, separated by commas.\n\n${passage(draw, 4, 14)}`,
+  (draw) => `list all names that are in this text, in their order.\n\n${passage(draw)}`,
+  (draw) => `list all numbers that are in this text, in their order.\n\n${passage(draw)}`,
+  (draw) => `list the cities in this text, separated by commas.\n\n${passage(draw)}`,
   (draw) => `turn this into a JSON array of strings: ${list(draw, NOUNS, 4, 12)}`,
   (draw) => `turn this into a Markdown table with the columns name, city and amount.\n${rows(draw, 3, 7)}`,
   (draw) => `turn these lines into a JSON array of objects with name, city and amount.\n${rows(draw, 2, 5)}`,
   (draw) =>
     `write the numbers from ${10 + draw(60)} in steps of ${2 + draw(12)}, ${8 + draw(10)} of them, separated by commas.`,
-  (draw) => `add up these amounts: ${numbers(draw, 3, 7).join(' + ')}.`,
-  (draw) => `write these numbers as words, separated by commas: ${numbers(draw, 3, 7).join(', ')}.`,
+  (draw) => `add up these amounts: ${numbers(draw).join(' + ')}.`,
+  (draw) => `write these numbers as words, separated by commas: ${numbers(draw).join(', ')}.`,
   (draw) => `name the capitals of these countries, in this order: ${list(draw, COUNTRIES, 3, 9)}.`,
   (draw) => `spell these words letter by letter with hyphens, one word a line: ${list(draw, NOUNS, 2, 5)}.`,
   (draw) => `give the plural of each of these: ${list(draw, NOUNS, 5, 12)}.`,
@@ -98,8 +98,8 @@ function list(draw: Draw, from: readonly string[], least: number, most: number, 
   return [...new Set(times(draw, least, most, () => one(draw, from)))].join(separator)
 }
 
-function numbers(draw: Draw, least: number, most: number): number[] {
-  return times(draw, least, most, () => 1 + draw(10 ** (1 + draw(3))))
+function numbers(draw: Draw): number[] {
+  return times(draw, 3, 7, () => 1 + draw(10 ** (1 + draw(3))))
 }
 
 function sentence(draw: Draw): string {
@@ -119,9 +119,9 @@ function sentences(draw: Draw, least: number, most: number): string {
 }
 
 /** Sentences among which each thing that is asked for occurs. */
-function passage(draw: Draw, least: number, most: number): string {
+function passage(draw: Draw): string {
   const known = `${one(draw, NAMES)} ordered ${2 + draw(500)} from ${one(draw, CITIES)}.`
-  return `${sentences(draw, least, most)} ${known}`
+  return `${sentences(draw, 4, 14)} ${known}`
 }
 
 function rows(draw: Draw, least: number, most: number): string {

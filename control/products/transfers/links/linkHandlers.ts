@@ -102,7 +102,7 @@ export function linkJson(link: Link, coinUsdUnits: number) {
 }
 
 function readAmount({ body }: ApiCall, price: number, limits: TransfersLimits): CoinAmount {
-  const amount = readAnyCoin(body['amount'], price, 'amount')
+  const amount = readAnyCoin(body['amount'], price)
   if (amount.units >= limits.linkUnitsMin) return amount
   const message = `A link holds at least ${formatUsd(limits.linkUnitsMin)} USD of coin.`
   throw new GatewayError('below_minimum', { message, param: 'amount' })
