@@ -6,6 +6,7 @@ import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../../
 import { HoldCode, type Script } from '../../../contract/wire/scripts.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { requireRoom } from '../../book/ledger/coinRoom.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Spender } from '../../book/ledger/spender.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
@@ -77,8 +78,8 @@ export class Debits {
 
   /**
    * Moves coin inside the caller's transaction.
-   * @throws GatewayError insufficient_balance, spend_limit_exceeded, key_budget_exceeded; admission_unavailable when Redis
-   *   cannot say now. The transaction has to be rolled back then
+   * @throws GatewayError insufficient_balance, spend_limit_exceeded, key_budget_exceeded; invalid_request where the receiver cannot
+   *   hold the coin; admission_unavailable when Redis cannot say now. The transaction has to be rolled back then
    */
   async move(transaction: UndoableTransaction, debit: Debit): Promise<void> {
     const takenAtMs = await this.take(transaction, debit)
@@ -174,11 +175,12 @@ function countersOf({ accountId, spender }: Spending): string[] {
   return keyIds.map((keyId) => keyCountersKey(shardOf(accountId), keyId))
 }
 
-/** @throws the database error 23514 when the book has less than Redis */
+/** @throws GatewayError invalid_request where the receiver cannot hold the coin; the database error 23514 when the book has less than Redis */
 async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined
   await lockAccounts(client, receiver === undefined ? [accountId] : [accountId, receiver])
+  if (receiver !== undefined) await requireRoom(client, receiver, nanos)
   const credit = 'accountId' in to ? coinAccount(to.accountId) : to.ledgerAccount
   const posted = await postTransfers(client, [
     { kind, ref: id, debit: coinAccount(accountId), credit, units, coinNanos: nanos },

@@ -1,6 +1,7 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
-import type { Queryable } from '../../runtime/db/pool.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
 /** How much coin accounts can be credited in addition to what they have; nanos, less with everything that is taken of it. */
@@ -33,4 +34,17 @@ export class CoinRoom {
     this.left.set(accountId, left - taken)
     return taken
   }
+}
+
+/**
+ * @param accountId locked, so that its balance stays
+ * @throws GatewayError invalid_request where it cannot hold this coin, integer of nanos, in addition to what it has
+ */
+export async function requireRoom(client: Client, accountId: string, nanos: number): Promise<void> {
+  const room = new CoinRoom()
+  await room.read(client, [accountId])
+  if (room.fits(accountId, BigInt(nanos))) return
+  throw invalidRequest(
+    'The account that gets this coin cannot hold it in addition to what it has; spend some of that first, or use another account.',
+  )
 }

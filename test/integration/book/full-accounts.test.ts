@@ -15,7 +15,7 @@ import { TICK_NANOS } from '../../../control/products/locks/tradeAmounts.ts'
 import { admissionsOf, type ProviderAdmission } from '../../../control/products/marketplace/serving/admission.ts'
 import { probe } from '../../../control/products/marketplace/serving/probe.ts'
 import { linkExpirer } from '../../../control/products/transfers/links/linkExpirer.ts'
-import { createLink } from '../../../control/products/transfers/links/links.ts'
+import { cancelLink, claimLink, createLink } from '../../../control/products/transfers/links/links.ts'
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
@@ -245,6 +245,35 @@ test('a provider is compared although its account is too full for what it is pai
   const noted = 'SELECT outcome FROM provider_probes WHERE admission_id = $1'
   assert.equal(await scalar<string>(book.pool, noted, [compared.id]), 'same')
   assert.equal(await coinOf(accountId), MAX_UNITS)
+})
+
+const FULL = { code: null, status: 400, message: /^The account that gets this coin cannot hold it/ }
+
+test('a link is not claimed by or given back to an account that is too full, and stays open', async () => {
+  const [maker, claimer] = [await owner(), await owner()]
+  const link = { accountId: maker, nanos: LINK_NANOS, units: LINK_NANOS, note: '', expiresAtMs: Date.now() + 600_000 }
+  const made = await market.inUndoable((transaction) => createLink(transaction, market.debits, GATEWAY, link))
+  for (const accountId of [maker, claimer]) await fill(accountId)
+  const claim = () => withTransaction(book.pool, (client) => claimLink(client, GATEWAY, made.token, claimer))
+  await assert.rejects(claim(), FULL)
+  const cancel = () => withTransaction(book.pool, (client) => cancelLink(client, GATEWAY, made.link.id, maker))
+  await assert.rejects(cancel(), FULL)
+  await empty(claimer)
+  assert.equal((await claim()).status, 'claimed')
+  assert.equal(await coinOf(claimer), LINK_NANOS)
+})
+
+test('coin for an account that is too full stays with its payer', async () => {
+  const [payer, full] = [await owner(), await owner()]
+  await fill(full)
+  await dispatchEvents(book)
+  const debit = { accountId: payer, nanos: LINK_NANOS, units: LINK_NANOS, kind: 'agent_pay', to: { accountId: full } }
+  const pay = () => market.inUndoable((transaction) => market.debits.move(transaction, { id: newId('evt'), ...debit }))
+  await assert.rejects(pay(), FULL)
+  assert.deepEqual([await coinOf(payer), await coinOf(full)], [LINK_NANOS, MAX_UNITS])
+  await empty(full)
+  await pay()
+  assert.equal(await coinOf(full), LINK_NANOS)
 })
 
 test('the book agrees with Redis and holds every invariant', async () => {

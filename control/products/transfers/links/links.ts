@@ -4,6 +4,8 @@ import { formatUsd } from '../../../../contract/money/units.ts'
 import { hashSecret, newId, newSecret } from '../../../../contract/wire/ids.ts'
 import type { Debits } from '../../../admission/debits/debit.ts'
 import { ESCROW_COIN } from '../../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { requireRoom } from '../../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
@@ -69,7 +71,8 @@ export async function createLink(
 
 /**
  * Moves the coin of a link to the account that has its token. Concurrent claims take turns, and the first one wins.
- * @throws GatewayError link_not_found; link_gone when it is claimed, cancelled or expired
+ * @throws GatewayError link_not_found; link_gone when it is claimed, cancelled or expired; invalid_request where the account cannot hold
+ *   the coin
  */
 export async function claimLink(client: Client, actor: Actor, token: string, accountId: string): Promise<Link> {
   const link = await lockOpen(client, 'token_hash', hashSecret(token))
@@ -85,7 +88,8 @@ export async function claimLink(client: Client, actor: Actor, token: string, acc
 
 /**
  * Moves the coin of a link back to the account that made it.
- * @throws GatewayError link_not_found; permission_denied for someone else's; link_gone
+ * @throws GatewayError link_not_found; permission_denied for someone else's; link_gone; invalid_request where the account cannot hold the
+ *   coin
  */
 export async function cancelLink(client: Client, actor: Actor, id: string, accountId: string): Promise<Link> {
   const link = await lockOpen(client, 'id', id, accountId)
@@ -157,8 +161,10 @@ async function lockOpen(client: Client, column: 'id' | 'token_hash', value: stri
 
 const KINDS = { claimed: 'link_claim', cancelled: 'link_cancel', expired: 'link_expiry' } as const
 
-/** @param accountId receives the coin */
+/** @param accountId receives the coin @throws GatewayError invalid_request where it cannot hold it */
 async function end(client: Client, link: Link, status: keyof typeof KINDS, accountId: string): Promise<Link> {
+  await lockAccounts(client, [accountId])
+  await requireRoom(client, accountId, link.nanos)
   const ended = await client.query<Link>(
     `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
     [link.id, status, status === 'claimed' ? accountId : null],
