@@ -23,12 +23,12 @@ export function logEventOf<Table extends LogEventTable>(table: Table): LogEvent<
   }
 }
 
-/** From one line of an error that is met again and again to the next. */
+/** The least time between two lines of the same error. */
 const REPEAT_MS = 60_000
-/** Errors that are known; beyond it all are forgotten, and told again. */
+/** Errors that are known; beyond it all are forgotten, and logged again. */
 const ERRORS_MAX = 200
 
-interface Told {
+interface Logged {
   readonly atMs: number
   repeats: number
 }
@@ -36,27 +36,27 @@ interface Told {
 /**
  * @param now a clock in milliseconds
  * @returns the function that logs events of errors that come again as long as their cause lasts: the same error with the same fields
- *   is one line a minute, with how often it was left out since
+ *   is one line a minute, with the number of `repeats` that were left out
  */
 export function logRepeatOf<Table extends LogEventTable>(
   table: Table,
   now: () => number = () => performance.now(),
 ): LogEvent<Table> {
   const logEvent = logEventOf(table)
-  const known = new WeakMap<Logger, Map<string, Told>>()
+  const known = new WeakMap<Logger, Map<string, Logged>>()
   return (log, event, fields) => {
-    const errors = known.get(log) ?? new Map<string, Told>()
+    const errors = known.get(log) ?? new Map<string, Logged>()
     known.set(log, errors)
     const { err, ...others } = fields ?? {}
     const name = JSON.stringify([event, others, String(err)])
-    const told = errors.get(name)
+    const logged = errors.get(name)
     const atMs = now()
-    if (told !== undefined && atMs - told.atMs < REPEAT_MS) {
-      told.repeats++
+    if (logged !== undefined && atMs - logged.atMs < REPEAT_MS) {
+      logged.repeats++
       return
     }
     if (errors.size >= ERRORS_MAX) errors.clear()
     errors.set(name, { atMs, repeats: 0 })
-    logEvent(log, event, told === undefined || told.repeats === 0 ? fields : { ...fields, repeats: told.repeats })
+    logEvent(log, event, logged === undefined || logged.repeats === 0 ? fields : { ...fields, repeats: logged.repeats })
   }
 }
