@@ -260,10 +260,10 @@ test('MPP: Accept-Payment', () => {
 
 test('MPP: blanks in Accept-Payment are read in no time, since anybody may send them', () => {
   const { user } = process.cpuUsage()
-  const blanks = ' '.repeat(HEAD_BYTES_MAX)
+  const blanks = ' '.repeat(8 * HEAD_BYTES_MAX)
   for (const end of ['x', ';', '; q=2']) assert.equal(acceptsEvmCharge(`evm/charge${blanks}${end}`), true)
   assert.equal(acceptsEvmCharge(`evm/charge${blanks};${blanks}q=0`), false)
-  assert.ok((process.cpuUsage().user - user) / 1_000 < 300)
+  assert.ok((process.cpuUsage().user - user) / 1_000 < 1_000)
 })
 
 test('the amount requested for a request can be credited and covers its hold in every token, also for free requests', () => {
