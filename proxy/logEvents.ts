@@ -146,7 +146,10 @@ export type ProxyEvent = keyof typeof PROXY_EVENTS
 export const logEvent = logEventOf(PROXY_EVENTS)
 const logRepeat = logRepeatOf(PROXY_EVENTS)
 
-/** Logs errors under the event of their place, once a minute those that come again; a broken rule of the money path has its own event everywhere. */
+/**
+ * Logs errors under the event of their place, once a minute those that come again; a broken rule of the money path has its own event
+ * everywhere.
+ */
 export function faultLog(log: Logger): (event: ProxyEvent) => (err: unknown) => void {
   return (event) => (err) => {
     if (err instanceof MoneyFault) logEvent(log, 'money_rule_broken', { err, rule: err.rule })

@@ -5,7 +5,10 @@ import { logRepeat } from './logEvents.ts'
 /** One round of the work; it ends early when the signal aborts. With `true`, another one follows immediately. */
 type Pass = (signal: AbortSignal) => Promise<void> | Promise<boolean>
 
-/** Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged, once a minute those that come again. */
+/**
+ * Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged, once a minute those
+ * that come again.
+ */
 export class Loop {
   readonly name: string
   private readonly intervalMs: number

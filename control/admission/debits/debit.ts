@@ -175,7 +175,10 @@ function countersOf({ accountId, spender }: Spending): string[] {
   return keyIds.map((keyId) => keyCountersKey(shardOf(accountId), keyId))
 }
 
-/** @throws GatewayError invalid_request where the receiver cannot hold the coin; the database error 23514 when the book has less than Redis */
+/**
+ * @throws GatewayError invalid_request where the receiver cannot hold the coin; the database error 23514 when the book has less than
+ *   Redis
+ */
 async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined

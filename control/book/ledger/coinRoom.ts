@@ -36,14 +36,19 @@ export class CoinRoom {
   }
 }
 
+/** Whether an account can hold this coin, integer of nanos, in addition to what it has. */
+export async function hasRoom(db: Queryable, accountId: string, nanos: number): Promise<boolean> {
+  const room = new CoinRoom()
+  await room.read(db, [accountId])
+  return room.fits(accountId, BigInt(nanos))
+}
+
 /**
  * @param accountId locked, so that its balance stays
  * @throws GatewayError invalid_request where it cannot hold this coin, integer of nanos, in addition to what it has
  */
 export async function requireRoom(client: Client, accountId: string, nanos: number): Promise<void> {
-  const room = new CoinRoom()
-  await room.read(client, [accountId])
-  if (room.fits(accountId, BigInt(nanos))) return
+  if (await hasRoom(client, accountId, nanos)) return
   throw invalidRequest(
     'The account that gets this coin cannot hold it in addition to what it has; spend some of that first, or use another account.',
   )

@@ -6,7 +6,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvents, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
-import { CoinRoom } from '../../book/ledger/coinRoom.ts'
+import { hasRoom } from '../../book/ledger/coinRoom.ts'
 import { openHoldings } from '../../book/ledger/openHolding.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { type Actor, type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
@@ -103,9 +103,7 @@ function takingOf(
 
 /** @throws GatewayError invalid_request where an account cannot hold what its tokens sell for */
 async function refuseTooFull(client: Client, accountId: string, { costNanos, feeNanos }: Matched): Promise<void> {
-  const room = new CoinRoom()
-  await room.read(client, [accountId])
-  if (!room.fits(accountId, BigInt(costNanos - feeNanos))) throw tooLarge()
+  if (!(await hasRoom(client, accountId, costNanos - feeNanos))) throw tooLarge()
 }
 
 function orderOf(

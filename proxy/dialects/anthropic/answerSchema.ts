@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { partsOf } from '../shared/soundSchema.ts'
+import { partsOf, requiredIn } from '../shared/soundSchema.ts'
 
 /** Source of the lists: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". */
 const TAKEN: ReadonlySet<string> = new Set([
@@ -74,10 +74,10 @@ function taken(schema: unknown): JsonObject {
 function complexityOf(value: unknown): { readonly unions: number; readonly optional: number } {
   if (Array.isArray(value)) return sumOf(value)
   if (!isJsonObject(value)) return { unions: 0, optional: 0 }
-  const { type, anyOf, properties, required } = value
+  const { type, anyOf, properties } = value
   const { unions, optional } = sumOf(partsOf(value))
   const names = isJsonObject(properties) ? Object.keys(properties) : []
-  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const needed = requiredIn(value)
   const open = names.filter((name) => !needed.has(name))
   return {
     unions: unions + (Array.isArray(type) || Array.isArray(anyOf) ? 1 : 0),

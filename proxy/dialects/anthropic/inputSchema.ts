@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { soundSchema } from '../shared/soundSchema.ts'
+import { requiredIn, soundSchema } from '../shared/soundSchema.ts'
 import { currentSchema } from './currentSchema.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
@@ -52,12 +52,12 @@ function withoutUnions(schema: JsonObject): JsonObject {
   const all = [...listOf(allOf), ...(reference === undefined ? [] : [{ $ref: reference }])]
   for (const part of [own, ...all.map((one) => found(one, schema))]) {
     addMembers(part, merged)
-    for (const name of namesIn(part)) merged.required.add(name)
+    for (const name of requiredIn(part)) merged.required.add(name)
   }
   for (const choices of [listOf(anyOf), listOf(oneOf)]) {
     const parts = choices.map((one) => found(one, schema))
     for (const part of parts) addMembers(part, merged)
-    const [first, ...others] = parts.map((part) => new Set(namesIn(part)))
+    const [first, ...others] = parts.map(requiredIn)
     for (const name of first ?? []) if (others.every((names) => names.has(name))) merged.required.add(name)
   }
   const { required, ...rest } = own
@@ -103,8 +103,4 @@ function found(part: JsonObject, schema: JsonObject): JsonObject {
 
 function listOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
-}
-
-function namesIn({ required }: JsonObject): string[] {
-  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
 }

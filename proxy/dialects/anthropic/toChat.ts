@@ -7,7 +7,7 @@ import { fittingCallId } from '../shared/historyCallIds.ts'
 import { keepReasoning } from '../shared/keptReasoning.ts'
 import { FAILED } from '../shared/leftOut.ts'
 import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
-import { partsOf } from '../shared/soundSchema.ts'
+import { partsOf, requiredIn } from '../shared/soundSchema.ts'
 import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 import type { BeforeCall } from './callMembers.ts'
@@ -193,10 +193,10 @@ function chatTool({ name, description, input_schema: schema, strict }: JsonObjec
 function isStrict(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict)
   if (!isJsonObject(schema)) return true
-  const { properties, required, additionalProperties: more } = schema
+  const { properties, additionalProperties: more } = schema
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   const isClosed = !isJsonObject(properties) || more === false
-  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const needed = requiredIn(schema)
   const isWhole = names.every((name) => needed.has(name))
   return isClosed && isWhole && partsOf(schema).every(isStrict)
 }

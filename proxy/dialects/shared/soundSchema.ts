@@ -75,3 +75,8 @@ function changed(holder: JsonObject, change: (value: unknown, name: string) => u
   }
   return copy ?? holder
 }
+
+/** The names of the members that a schema requires. */
+export function requiredIn({ required }: JsonObject): Set<string> {
+  return new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [])
+}

@@ -8,7 +8,7 @@ import type { PaymentAsset } from '../../../../contract/payments/terms.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
 import { coinAccount, PAYMENTS_IN } from '../../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
-import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
+import { hasRoom } from '../../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../../book/ledger/lockLedgerAccounts.ts'
 import { bookableCoin, type CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
@@ -165,13 +165,6 @@ async function refOf(client: Client, { hash, logIndex }: Seen): Promise<string> 
     [place],
   )
   return credited === 0 ? place : `${place}:${credited + 1}`
-}
-
-/** Whether an account can hold this coin in addition to what it has. */
-async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
-  const room = new CoinRoom()
-  await room.read(client, [accountId])
-  return room.fits(accountId, BigInt(nanos))
 }
 
 /**

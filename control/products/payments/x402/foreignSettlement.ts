@@ -28,7 +28,8 @@ interface SoughtPayment {
 /**
  * Finds a transaction that made a payment although the gateway did not send it: any wallet may submit a signed payment, and
  * payers replace their own transactions with a higher fee. Searches the last blocks, and those since its own transaction was
- * stored, for a transaction that made the transfer, with the authorization's nonce in its input. One transaction may make several payments; each transfer counts for one.
+ * stored, for a transaction that made the transfer, with the authorization's nonce in its input. One transaction may make
+ * several payments; each transfer counts for one.
  * @throws GatewayError chain_unavailable
  */
 export async function findForeignSettlement(
