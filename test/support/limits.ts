@@ -20,6 +20,7 @@ export const PATIENCE = {
   debitTakeMs: 5_000,
   providerCheckMs: 5_000,
   receiptAskMs: 20_000,
+  recallWaitMs: 2_000,
 } as const satisfies LimitChanges
 
 /** The limits of all parts, with changes. */
