@@ -13,7 +13,7 @@ export const PATIENCE = {
   apiTimeoutMs: 40_000,
   redisTimeoutMs: 10_000,
   rpcTimeoutMs: 10_000,
-  estimateTimeoutMs: 10_000,
+  estimateTimeoutMs: 30_000,
   receiptWaitMs: 15_000,
   admissionApplyMs: 5_000,
   chainTimeoutMs: 8_000,
