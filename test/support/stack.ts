@@ -25,6 +25,8 @@ const SETTLED_TIMEOUT_MS = 90_000
 const BLOCK_MS = 200
 // No load balancer stands before these proxies; a test that is about the notice sets it.
 const NOTICE_MS = 1
+/** A connection to PostgreSQL costs as much as hundreds of small statements, and every loop of control would have one of its own. */
+const FEW_CONNECTIONS = { databaseConnectionsMax: 4, lookupConnectionsMax: 1 }
 export interface StackOptions {
   /** Models and providers, or the whole text of the catalog from the address of the mock provider. */
   readonly catalog?: TestCatalogOptions | ((providerUrl: string) => string)
@@ -101,6 +103,7 @@ export class Stack {
       SLUICE_JOURNAL_MEMORY: dir,
       SLUICE_LIMITS: limitsText({
         ...PATIENCE,
+        ...FEW_CONNECTIONS,
         leaveNoticeMs: NOTICE_MS,
         settlementBlockMs: BLOCK_MS,
         ...options.limits,
