@@ -5,6 +5,7 @@ import { type GatewayError, invalidRequest } from '../../contract/errors/errors.
 import { parseUsd } from '../../contract/money/units.ts'
 
 const LONE_SURROGATE = /\p{Surrogate}/u
+const DECIMAL = /^(?:0|[1-9]\d{0,15})$/
 
 const FORMATS = {
   // A lone surrogate has no UTF-8 encoding, and the database rejects it.
@@ -16,39 +17,28 @@ const FORMATS = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The functions that check by a schema, each compiled once. A test checks the schemas themselves by the meta-schema. */
-class Checks {
-  private readonly ajv: Ajv2020
-  private readonly compiled = new Map<ObjectSchema, ValidateFunction>()
+const ajv = new Ajv2020({
+  formats: FORMATS,
+  verbose: true,
+  allowUnionTypes: true,
+  validateSchema: false,
+  code: { optimize: false },
+})
+const compiled = new Map<ObjectSchema, ValidateFunction>()
 
-  constructor(coerceTypes: boolean) {
-    this.ajv = new Ajv2020({
-      coerceTypes,
-      formats: FORMATS,
-      verbose: true,
-      allowUnionTypes: true,
-      validateSchema: false,
-      code: { optimize: false },
-    })
+/** The function that checks by a schema, compiled once. A test checks the schemas themselves by the meta-schema. */
+function checkerOf(schema: ObjectSchema): ValidateFunction {
+  let validate = compiled.get(schema)
+  if (validate === undefined) {
+    validate = ajv.compile(schema)
+    compiled.set(schema, validate)
   }
-
-  of(schema: ObjectSchema): ValidateFunction {
-    let validate = this.compiled.get(schema)
-    if (validate === undefined) {
-      validate = this.ajv.compile(schema)
-      this.compiled.set(schema, validate)
-    }
-    return validate
-  }
+  return validate
 }
-
-const bodies = new Checks(false)
-/** Everything in a query is text, so that numbers are read from it. */
-const queries = new Checks(true)
 
 /** Checks the body of a request. @throws GatewayError invalid_request naming the invalid field and its rule */
 export function checkBody(schema: ObjectSchema, body: Fields): Fields {
-  return check(bodies.of(schema), schema, body, 'field')
+  return check(schema, body, 'field')
 }
 
 /** Reads and checks the query of a request. @throws GatewayError invalid_request */
@@ -56,12 +46,24 @@ export function checkQuery(schema: ObjectSchema, text: string): Fields {
   const fields = Object.create(null) as Record<string, unknown>
   for (const [name, value] of new URLSearchParams(text)) {
     if (Object.hasOwn(fields, name)) throw invalidRequest(`${name} is given twice; send it once.`, name)
-    fields[name] = value
+    const parameter = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (value === '' && parameter !== undefined) {
+      throw invalidRequest(`${name} is empty; leave it out, or send ${String(parameter['description'])}.`, name)
+    }
+    fields[name] = queryValue(parameter?.['type'], value)
   }
-  return check(queries.of(schema), schema, fields, 'query parameter')
+  return check(schema, fields, 'query parameter')
 }
 
-function check(validate: ValidateFunction, schema: ObjectSchema, fields: Fields, kind: string): Fields {
+/** Everything in a query is text. A value of another form stays one, which its schema refuses. */
+function queryValue(type: unknown, text: string): unknown {
+  if (type === 'integer' && DECIMAL.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function check(schema: ObjectSchema, fields: Fields, kind: string): Fields {
+  const validate = checkerOf(schema)
   if (validate(fields)) return fields
   const [fault] = validate.errors ?? []
   throw fault === undefined ? invalidRequest('The request does not fit its schema.') : describe(fault, schema, kind)
