@@ -84,9 +84,9 @@ export function challengeHeader(challenge: Challenge): string {
   )
 }
 
-/** Whether an Authorization header is of the Payment scheme. */
+/** Whether an Authorization header is of the Payment scheme, with a credential or without one. */
 export function isPaymentScheme(authorization: string): boolean {
-  return authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME
+  return `${authorization} `.slice(0, SCHEME.length).toLowerCase() === SCHEME
 }
 
 /**

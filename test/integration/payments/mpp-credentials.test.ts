@@ -3,6 +3,7 @@ import test, { after, afterEach, before } from 'node:test'
 import { keccak256 } from 'viem'
 import type { Challenge } from '../../../contract/payments/mpp.ts'
 import type { Payer } from '../../support/chain.ts'
+import type { ErrorBody } from '../../support/clients/chatClient.ts'
 import { authorization, credential, permit2, requestOf, signedTransfer } from '../../support/clients/mppClient.ts'
 import { codeOf, HELLO, post, quote } from '../../support/clients/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
@@ -99,6 +100,7 @@ test('mpp_malformed_credential', async () => {
     'a source that is no account': credential(challenge, payload, payer, { source: 'did:web:x' }),
     'no payload': credential(challenge, undefined, payer),
     'no challenge': credential(challenge, payload, payer, { challenge: undefined }),
+    'no credential behind the scheme': 'Payment',
     'not base64url': 'Payment {"a":1}',
     'not JSON': `Payment ${Buffer.from('hello').toString('base64url')}`,
   }
@@ -143,18 +145,28 @@ test('mpp_invalid_payload', async () => {
 test('mpp_payment_expired, payment_invalid and quote_mismatch', async () => {
   const challenge = await challengeFor('stablecoin')
   const nowSeconds = BigInt(Math.floor(Date.now() / 1_000))
-  const cases: Array<[code: string, payload: Record<string, unknown>, changes?: object]> = [
-    ['mpp_payment_expired', await authorization(challenge, payer, { validBefore: nowSeconds })],
-    ['payment_invalid', await authorization(challenge, payer, { nonce: `0x${'13'.repeat(32)}` })],
-    ['payment_invalid', await authorization(challenge, payer, { validAfter: nowSeconds + 60n })],
-    ['quote_mismatch', await authorization(challenge, payer, { value: 1n })],
-    ['quote_mismatch', await authorization(challenge, payer, { to: payer.address })],
-    ['payment_invalid', await authorization(challenge, payer), { source: `did:pkh:eip155:1:${payer.address}` }],
-    ['payment_invalid', { ...(await authorization(challenge, payer)), validAfter: '1' }],
+  const valid = await authorization(challenge, payer)
+  const stranger = paid.chain.relayer.address
+  const cases: Array<[code: string, says: RegExp, payload: Record<string, unknown>, changes?: object]> = [
+    ['mpp_payment_expired', /expired/, await authorization(challenge, payer, { validBefore: nowSeconds })],
+    ['payment_invalid', /name the challenge/, await authorization(challenge, payer, { nonce: `0x${'13'.repeat(32)}` })],
+    ['payment_invalid', /hold yet/, await authorization(challenge, payer, { validAfter: nowSeconds + 60n })],
+    ['quote_mismatch', /of another amount/, await authorization(challenge, payer, { value: 1n })],
+    ['quote_mismatch', /to another address/, await authorization(challenge, payer, { to: payer.address })],
+    ['payment_invalid', /account of another chain/, valid, { source: `did:pkh:eip155:1:${payer.address}` }],
+    [
+      'payment_invalid',
+      /^source is not the account/,
+      valid,
+      { source: `did:pkh:eip155:${paid.chain.chainId}:${stranger}` },
+    ],
+    ['payment_invalid', /does not verify/, { ...valid, validAfter: '1' }],
+    ['payment_invalid', /has no signature/, { ...valid, signature: '0x' }],
   ]
-  for (const [code, payload, changes] of cases) {
+  for (const [code, says, payload, changes] of cases) {
     const reply = await send(credential(challenge, payload, payer, changes))
     assert.equal(codeOf(reply), code, reply.text)
+    assert.match((JSON.parse(reply.text) as ErrorBody).error.message, says)
   }
 })
 

@@ -4,6 +4,7 @@ import { x402HTTPClient } from '@x402/core/client'
 import type { PaymentPayload } from '@x402/core/types'
 import { assertDescribed } from '../../support/answerSchemas.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
+import type { ErrorBody, Reply } from '../../support/clients/chatClient.ts'
 import {
   type Asset,
   arrivals,
@@ -19,6 +20,9 @@ import { OtlpReceiver } from '../../support/otlpReceiver.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 import { conventionalSpans, values } from '../../support/traceClient.ts'
 
+const OTHER = /^The payment is for another request, body or price;/
+const DIFFERS = /^The payment does not match the current quote;/
+const UNVERIFIED = /^The payment does not verify;/
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 let receiver: OtlpReceiver
 let paid: PaidStack
@@ -116,59 +120,97 @@ for (const asset of ['stablecoin', 'coin'] as const) {
   })
 }
 
-test('quote_mismatch: another body, price, offer, asset or chain', async () => {
+/** Asserts that a payment is refused by this code, with a text that says this. */
+function assertUnpaid(what: string, reply: Reply, code: string, says: RegExp): void {
+  const { error } = JSON.parse(reply.text) as ErrorBody
+  assert.deepEqual([reply.status, error.code], [402, code], `${what}: ${reply.text}`)
+  assert.match(error.message, says, what)
+}
+
+test('quote_mismatch says what differs: the body, price, offer, asset or chain', async () => {
   const payload = await signed()
-  assert.equal(
-    codeOf(await send(payload, { ...HELLO, messages: [{ role: 'user', content: 'other' }] })),
-    'quote_mismatch',
-  )
+  const elsewhere = await send(payload, { ...HELLO, messages: [{ role: 'user', content: 'other' }] })
+  assertUnpaid('another body', elsewhere, 'quote_mismatch', OTHER)
   const accepted = payload.accepted
-  const changes: Record<string, object> = {
-    amount: { ...accepted, amount: '1' },
-    payTo: { ...accepted, payTo: payer.address },
-    network: { ...accepted, network: 'eip155:8453' },
-    scheme: { ...accepted, scheme: 'upto' },
-    asset: { ...accepted, asset: paid.chain.contracts.coin },
-    'a token that is not taken': { ...accepted, asset: payer.address },
-    'no quote': { ...accepted, extra: { ...accepted.extra, quote: undefined } },
-    'another quote': { ...accepted, extra: { ...accepted.extra, quote: `1999999999999.${'A'.repeat(43)}` } },
+  const changes: Record<string, readonly [object, RegExp]> = {
+    amount: [{ ...accepted, amount: '1' }, DIFFERS],
+    payTo: [{ ...accepted, payTo: payer.address }, DIFFERS],
+    network: [{ ...accepted, network: 'eip155:8453' }, DIFFERS],
+    scheme: [{ ...accepted, scheme: 'upto' }, DIFFERS],
+    asset: [{ ...accepted, asset: paid.chain.contracts.coin }, OTHER],
+    'a token that is not taken': [{ ...accepted, asset: payer.address }, /^The payment is in another token;/],
+    'no quote': [{ ...accepted, extra: { ...accepted.extra, quote: undefined } }, OTHER],
+    'another quote': [{ ...accepted, extra: { ...accepted.extra, quote: `1999999999999.${'A'.repeat(43)}` } }, OTHER],
   }
-  for (const [what, changed] of Object.entries(changes)) {
-    const reply = await send({ ...payload, accepted: changed as never })
-    assert.equal(codeOf(reply), 'quote_mismatch', `${what}: ${reply.text}`)
+  for (const [what, [changed, says]] of Object.entries(changes)) {
+    assertUnpaid(what, await send({ ...payload, accepted: changed as never }), 'quote_mismatch', says)
   }
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('payment_invalid: invalid signatures and validity windows', async () => {
+test('quote_mismatch says what the signed payment itself has otherwise', async () => {
+  const payload = await signed()
+  const authorization = payload.payload['authorization'] as Record<string, string>
+  const coin = await signed('coin')
+  const permit = coin.payload['permit2Authorization'] as Record<string, unknown>
+  const permitted = permit['permitted'] as Record<string, unknown>
+  const permits = (change: object) => ({
+    ...coin,
+    payload: { ...coin.payload, permit2Authorization: { ...permit, ...change } },
+  })
+  const authorizes = (change: object) => ({
+    ...payload,
+    payload: { ...payload.payload, authorization: { ...authorization, ...change } },
+  })
+  const changes: ReadonlyArray<readonly [PaymentPayload, RegExp]> = [
+    [authorizes({ to: payer.address }), /^The payment goes to another address;/],
+    [authorizes({ value: '1' }), /^The payment is of another amount;/],
+    [permits({ permitted: { ...permitted, amount: '1' } }), /^The payment is of another amount;/],
+    [
+      permits({ permitted: { ...permitted, token: paid.chain.contracts.stablecoin } }),
+      /^The payment is in another token;/,
+    ],
+    [permits({ spender: payer.address }), /^The payment names another spender;/],
+    [{ ...payload, payload: coin.payload }, /^The payment is made in another way than the token takes;/],
+  ]
+  for (const [changed, says] of changes) assertUnpaid(String(says), await send(changed), 'quote_mismatch', says)
+})
+
+test('payment_invalid says what is wrong with a signature or its time', async () => {
   const payload = await signed()
   const authorization = payload.payload['authorization'] as Record<string, string>
   const signature = String(payload.payload['signature'])
   const s = ORDER - BigInt(`0x${signature.slice(66, 130)}`)
   const twin = `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${signature.endsWith('1b') ? '1c' : '1b'}`
   const otherByte = signature.slice(10, 12) === '00' ? '01' : '00'
-  const changes: Record<string, object> = {
-    'the twin with the other s': { signature: twin },
-    'a signature of another': { signature: `${signature.slice(0, 10)}${otherByte}${signature.slice(12)}` },
-    'a wallet that is not deployed': { signature: `0x${'00'.repeat(32)}${'6492'.repeat(16)}` },
-    'no signature': { signature: '0x' },
-    'another nonce': { authorization: { ...authorization, nonce: `0x${'14'.repeat(32)}` } },
-    'an early window': { authorization: { ...authorization, validAfter: '4000000000' } },
-    'a past window': { authorization: { ...authorization, validBefore: '1' } },
-    'another payer': { authorization: { ...authorization, from: paid.chain.relayer.address } },
-    'signed for another chain': (await signPayment(payer, { ...payload.accepted, network: 'eip155:8453' })).payload,
+  const otherChain = (await signPayment(payer, { ...payload.accepted, network: 'eip155:8453' })).payload
+  const changes: Record<string, readonly [object, RegExp]> = {
+    'the twin with the other s': [{ signature: twin }, /the higher of its two s values/],
+    'a signature of another': [
+      { signature: `${signature.slice(0, 10)}${otherByte}${signature.slice(12)}` },
+      UNVERIFIED,
+    ],
+    'a wallet that is not deployed': [
+      { signature: `0x${'00'.repeat(32)}${'6492'.repeat(16)}` },
+      /deploy the wallet first/,
+    ],
+    'no signature': [{ signature: '0x' }, /^The payment has no signature; sign it/],
+    'another nonce': [{ authorization: { ...authorization, nonce: `0x${'14'.repeat(32)}` } }, UNVERIFIED],
+    'an early window': [{ authorization: { ...authorization, validAfter: '4000000000' } }, /does not hold yet/],
+    'a past window': [{ authorization: { ...authorization, validBefore: '1' } }, /too short a time or has expired/],
+    'another payer': [{ authorization: { ...authorization, from: paid.chain.relayer.address } }, UNVERIFIED],
+    'signed for another chain': [otherChain, UNVERIFIED],
   }
-  for (const [what, change] of Object.entries(changes)) {
+  for (const [what, [change, says]] of Object.entries(changes)) {
     const reply = await send({ ...payload, payload: { ...payload.payload, ...change } })
-    assert.equal(codeOf(reply), 'payment_invalid', `${what}: ${reply.text}`)
+    assertUnpaid(what, reply, 'payment_invalid', says)
   }
-  assert.equal(codeOf(await post(paid, HELLO, { 'payment-signature': 'not base64 %' })), 'payment_invalid')
-  const raw = await post(paid, HELLO, { 'payment-signature': JSON.stringify(payload) })
-  assert.deepEqual([raw.status, codeOf(raw)], [402, 'payment_invalid'])
-  assert.match(raw.text, /must be base64/)
+  for (const header of ['not base64 %', JSON.stringify(payload), Buffer.from('{}').toString('base64')]) {
+    const reply = await post(paid, HELLO, { 'payment-signature': header })
+    assertUnpaid(header, reply, 'payment_invalid', /must be base64 of an x402 version 2 payment/)
+  }
   const before = await post(paid, HELLO, { 'x-payment': paymentHeader(payload)['payment-signature'] ?? '' })
-  assert.deepEqual([before.status, codeOf(before)], [402, 'payment_invalid'])
-  assert.match(before.text, /X-PAYMENT is of x402 version 1/)
+  assertUnpaid('version 1', before, 'payment_invalid', /^X-PAYMENT is of x402 version 1/)
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
