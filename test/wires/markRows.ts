@@ -1,4 +1,4 @@
-// Marks of Messages requests for the cache, at providers of the OpenAI dialect that take them and at others.
+// Marks of requests for the cache, at providers of the OpenAI dialect that take them and at others.
 import { assistant, text, use, user } from './blockRows.ts'
 import type { Row, Sent } from './validatorRows.ts'
 
@@ -28,8 +28,29 @@ const row = (title: string, to: string, body: object, sent: Row['sent'], expecte
   expected,
 })
 
+const native = { name: 'f', input_schema: { type: 'object', properties: {} } }
+const custom = { type: 'custom', custom: { name: 'f' } }
+const markOf = (body: Sent) => [(body['tools'] as Sent[])[0]?.['cache_control'], JSON.stringify(body).includes('1h')]
+
+/** Tools of chats, whose packages have the mark in the tool or in its function. */
+const CHAT_TOOLS: readonly (readonly [title: string, tool: object])[] = [
+  ['a marked tool of a chat', { ...sentTool, ...HOUR }],
+  ['a marked function of a chat', { ...sentTool, function: { ...sentTool.function, ...HOUR } }],
+]
+const ofChats = (title: string, to: string, marked: object, sent: Row['sent'], expected: unknown): Row => ({
+  ...row(title, to, { tools: [marked], messages: [said] }, sent, expected),
+  from: 'chat',
+})
+
 /** The table. */
 export const MARK_ROWS: readonly Row[] = [
+  ...CHAT_TOOLS.flatMap(([title, marked]) => [
+    ofChats(title, 'openai', marked, member('tools'), [{ ...sentTool, ...MARK }]),
+    ofChats(title, 'anthropic', marked, member('tools'), [{ ...native, ...MARK }]),
+  ]),
+  ofChats('a marked custom tool', 'openai', { ...custom, ...HOUR }, markOf, [MARK.cache_control, false]),
+  ofChats('a mark of null', 'openai', { ...sentTool, cache_control: null }, member('tools'), [sentTool]),
+  ofChats('a mark of another form', 'openai', { ...sentTool, cache_control: '1h' }, member('tools'), [sentTool]),
   row('marked instructions', 'marking', SYSTEM, turn(0), [{ ...part('Be brief.'), ...MARK }, part('And kind.')]),
   row('marked instructions', 'openai', SYSTEM, turn(0), 'Be brief.\n\nAnd kind.'),
   row(

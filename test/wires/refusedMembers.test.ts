@@ -11,7 +11,8 @@ import { CHAT, FORCES, OTHERS, type Row, THINKING, TOOLS } from './demandRows.ts
 import { EFFORTS } from './effortRows.ts'
 import { HINTS, TOOL_MEMBERS } from './unknownMemberRows.ts'
 
-const marked = { role: 'user', content: [{ ...text('hi'), cache_control: { type: 'ephemeral' } }] }
+const MARK = { cache_control: { type: 'ephemeral' } }
+const marked = { role: 'user', content: [{ ...text('hi'), ...MARK }] }
 const ROWS: readonly Row[] = [
   {
     ...CHAT,
@@ -62,6 +63,13 @@ const ROWS: readonly Row[] = [
     to: 'anthropic',
     sentence: 'messages.0.content.0.text.cache_control: Extra inputs are not permitted',
     body: { max_tokens: 100, messages: [marked] },
+    refused: '"cache_control"',
+    dropped: null,
+  },
+  {
+    ...CHAT,
+    sentence: "Unknown parameter: 'tools[0].cache_control'.",
+    body: { tools: TOOLS.map((tool) => ({ ...tool, function: { ...tool.function, ...MARK } })) },
     refused: '"cache_control"',
     dropped: null,
   },

@@ -52,10 +52,12 @@ export function forcesTool(toolChoice: unknown): boolean {
 function toolOf(tool: unknown): JsonObject {
   const said = isJsonObject(tool) && isJsonObject(tool['function']) ? tool['function'] : {}
   const { name, description, parameters } = said
+  const mark = isJsonObject(tool) ? tool['cache_control'] : undefined
   return {
     name: calledName(String(name)),
     ...(typeof description === 'string' ? { description } : {}),
     input_schema: withNamesTaken(inputSchema(parameters)),
+    ...(mark !== undefined && { cache_control: mark }),
   }
 }
 

@@ -11,13 +11,16 @@ import { customArguments, customFunction } from '../shared/customTools.ts'
 import { NO_ARGUMENTS } from '../shared/message.ts'
 import { isEmptyList, soundSchema } from '../shared/soundSchema.ts'
 import { choosesHosted, NAMED, toolList, toolsLeftOut } from '../shared/toolList.ts'
+import { MARK } from './parts.ts'
 
 const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
 const NO_NAMES: ReadonlySet<string> = new Set()
 const SENDABLE = /^[\w-]+$/
 
 interface ChatTool {
+  /** The function, without the mark that a prompt is to be kept in the cache up to it. */
   readonly sent: JsonObject
+  readonly isMarked?: boolean
   /** Where the client knows it otherwise than the provider. */
   readonly client?: ClientTool
 }
@@ -46,7 +49,7 @@ export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   const inPart = toolsLeftOut(listed.length, tools.length)
   if (tools.length === 0) return { forward: {}, count: 0, names: NO_NAMES, differing: [], inPart }
   const names = new Set(tools.map(({ sent }) => String(sent['name'])))
-  const forward: JsonObject = { tools: tools.map(({ sent }) => ({ type: 'function', function: sent })) }
+  const forward: JsonObject = { tools: tools.map(forwardedTool) }
   if (isGiven(body['tool_choice']) && !choosesHosted(body)) forward['tool_choice'] = readToolChoice(body['tool_choice'])
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
@@ -55,9 +58,23 @@ export function readTools(body: JsonObject, limits: DialectLimits): ChatTools {
   return { forward, count: tools.length, names, differing, inPart }
 }
 
-// Some clients send the tools of another format, such as Responses or Messages, to this one.
+function forwardedTool({ sent, isMarked }: ChatTool): JsonObject {
+  const tool = { type: 'function', function: sent }
+  return isMarked === true ? { ...tool, cache_control: MARK } : tool
+}
+
+/** Packages have the mark in the tool or in its function. */
 function readTool(tool: unknown, i: number): ChatTool | null {
   if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
+  const read = readOwnTool(tool, i)
+  if (read === null) return null
+  const { cache_control: inside, ...sent } = read.sent
+  if (inside === undefined && tool['cache_control'] === undefined) return read
+  return { ...read, sent, isMarked: isJsonObject(tool['cache_control'] ?? inside) }
+}
+
+// Some clients send the tools of another format, such as Responses or Messages, to this one.
+function readOwnTool(tool: JsonObject, i: number): ChatTool | null {
   const { type, function: own, name, description, parameters, input_schema: schema, strict } = tool
   const field = `tools[${i}].function`
   if (type === 'function' || (!isGiven(type) && isJsonObject(own))) {

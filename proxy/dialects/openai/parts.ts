@@ -13,7 +13,7 @@ export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high
 const TEXTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
 // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
-const MARK: JsonObject = { type: 'ephemeral' }
+export const MARK: JsonObject = Object.freeze({ type: 'ephemeral' })
 
 /** The treatment of parts that have no price: an error, nothing, or a note in their place. */
 export type Unpriced = 'refuse' | 'skip' | 'note'
