@@ -26,6 +26,9 @@ import { ExchangeTransport } from './transport.ts'
 
 type ToolCall = (call: McpCall) => Promise<CallToolResult>
 
+const FOREIGN =
+  'This Origin or Host is not served. If clients reach the gateway by it, as behind a reverse proxy, its operator has to set SLUICE_PUBLIC_URL to that address.'
+
 /**
  * POST /mcp: the Model Context Protocol over streamable HTTP, stateless. Every message is independent and is answered with
  * one JSON body; there are no sessions and no streams.
@@ -105,7 +108,7 @@ async function readLarge(body: LargeBody): Promise<Received> {
 
 /** @throws RpcError with the HTTP status that the transport asks for */
 function checkHead({ head }: Exchange, { site }: McpParts): void {
-  if (!isOwnSite(head, site)) throw new RpcError(HTTP_FAULT, 'This Origin or Host is not served.', { status: 403 })
+  if (!isOwnSite(head, site)) throw new RpcError(HTTP_FAULT, FOREIGN, { status: 403 })
   if (!/^application\/json\s*(?:;|$)/i.test(head.contentType)) {
     throw new RpcError(HTTP_FAULT, 'Send the message as Content-Type: application/json.', { status: 415 })
   }

@@ -175,6 +175,9 @@ test('requests from other origins and rebound names are rejected', async () => {
   }
   assert.equal(await statusFor(`evil.example:${own.port}`), 403)
   assert.equal(await statusFor(`localhost:${own.port}`), 200)
+  // An operator behind a reverse proxy learns what is missing.
+  const { error } = (await post(ping, { origin: 'https://gateway.example' })).body
+  assert.match(error?.message ?? '', /Origin or Host is not served.*SLUICE_PUBLIC_URL/)
 })
 
 test('property: no message breaks the endpoint', async () => {
