@@ -142,6 +142,23 @@ for (const [format, ask] of Object.entries(SAMPLED)) {
   })
 }
 
+for (const [given, dropped] of [
+  [{ response_format: { type: 'grammar', grammar: 'root ::= "a"' } }, 'response_format'],
+  [{ reasoning_effort: 'ultra' }, 'reasoning_effort'],
+  [
+    { ...BOTH, response_format: { type: 'regex' }, reasoning_effort: 'ultra' },
+    'top_p, response_format, reasoning_effort',
+  ],
+  [{ response_format: { type: 'text' }, reasoning_effort: 'none' }, null],
+  [{ response_format: { type: 'json_object' }, reasoning_effort: 'minimal' }, null],
+] as const) {
+  test(`values that the format cannot say are named: ${JSON.stringify(given)}`, async () => {
+    const reply = await chat(stack.baseUrl, apiKey, { model, messages: [HELLO], ...given })
+    assert.equal(reply.status, 200, reply.text)
+    assert.equal(reply.headers.get('x-dropped-parameters'), dropped)
+  })
+}
+
 test('options of sampling are named beside other members, and of a large request', async () => {
   const messages = [{ role: 'user', content: 'long text '.repeat(40_000) }]
   const others = { seed: 1, foo: 1, min_p: 0.1, repetition_penalty: 1.1 }

@@ -13,7 +13,7 @@ import { withoutRefused } from '../shared/refusedParts.ts'
 import { answerSchema } from './answerSchema.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt, isBlank } from './anthropicMessages.ts'
-import { thinkingMembers, thinkingOptions } from './anthropicThinking.ts'
+import { isEffort, thinkingMembers, thinkingOptions } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
 import { lacksThought } from './foreignThoughts.ts'
 import { takesFirstAlone } from './placedSystem.ts'
@@ -23,7 +23,7 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
 export function printAnthropic(
-  { forward: sent, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
+  { forward: sent, effort, thoughts, named = [], prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
   model: Pick<AskModel, 'thinking' | 'pdfTokens' | 'form' | 'leavesOut'>,
 ): Printed {
   const forward = withoutRefused(sent, model.leavesOut)
@@ -55,8 +55,19 @@ export function printAnthropic(
   const isOff = asked === 'none' && model.leavesOut?.includes('thinkingOff') !== true
   const options: JsonObject = mayThink || isOff ? thinkingOptions(asked, model.thinking, model.leavesOut) : {}
   for (const name of SAMPLING) options[name] = forward[name]
-  const rest = exactJson(withMarksTaken(prompt)).slice(1)
-  return format.schema === null ? { rest, options } : { rest, options, format: JSON.stringify(format.schema) }
+  const dropped = unwritten(forward, asked).filter((name) => named.includes(name))
+  return {
+    rest: exactJson(withMarksTaken(prompt)).slice(1),
+    options,
+    ...(format.schema !== null && { format: JSON.stringify(format.schema) }),
+    ...(dropped.length > 0 && { dropped }),
+  }
+}
+
+/** The members of a chat with values of a provider's own, which the format cannot say. */
+function unwritten({ response_format: format }: JsonObject, effort: unknown): readonly string[] {
+  const isOwn = isJsonObject(format) && format['type'] !== 'text' && askedSchema(format) === undefined
+  return [...(isOwn ? ['response_format'] : []), ...(isEffort(effort) ? [] : ['reasoning_effort'])]
 }
 
 /** Builds requests to providers of the Anthropic dialect from chat completion requests. */
@@ -79,7 +90,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   get dropped(): readonly string[] | undefined {
     const { drawn, printed } = this
     const names = SAMPLING.filter((name) => printed.options?.[name] !== undefined && drawn[name] === undefined)
-    return names.length === 0 ? undefined : names
+    return names.length === 0 ? printed.dropped : [...names, ...(printed.dropped ?? [])]
   }
 
   make(route: Route, maxTokens: number): ProviderRequest {

@@ -24,6 +24,11 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['max', 'max'],
 ])
 
+/** Whether a reasoning_effort is one that can be told, or none. */
+export function isEffort(effort: unknown): boolean {
+  return effort === undefined || effort === 'none' || EFFORTS.has(effort)
+}
+
 /** Models since Opus 4.7 think unseen where nothing is said. Source: platform.claude.com/docs/en/build-with-claude/extended-thinking. */
 const SHOWN = { display: 'summarized' } as const
 
