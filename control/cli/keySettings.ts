@@ -1,7 +1,7 @@
 import { CONTRACT_LIMITS } from '../../contract/limits/limits.ts'
 import { readTagsHeader } from '../../contract/money/tags.ts'
 import { bySpan, oneOf, WINDOWS, type Window } from '../../contract/money/windows.ts'
-import { givenCaps, type KeySettings, unknownModels } from '../identity/keys/keys.ts'
+import { givenCaps, type KeySettings, soldTools, unknownModels, unknownTools } from '../identity/keys/keys.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
@@ -86,12 +86,13 @@ async function modelsOf(args: Arguments, db: Queryable): Promise<string[] | unde
   throw new UsageError(`there is no model "${unknown}"; models: ${ids.join(', ') || 'none yet'}`)
 }
 
-function toolsOf(args: Arguments): string[] | undefined {
+async function toolsOf(args: Arguments, db: Queryable): Promise<string[] | undefined> {
   const given = args.flags.get('tool')
   if (given === undefined) return undefined
-  const wrong = given.find((id) => !/^[a-z0-9][a-z0-9_.-]*$/.test(id))
-  if (wrong !== undefined) throw new UsageError(`--tool must be the id of a tool such as web.search, not "${wrong}"`)
-  return given.includes('any') ? [] : [...given]
+  if (given.includes('any')) return []
+  const [unknown] = await unknownTools(db, given)
+  if (unknown === undefined) return [...given]
+  throw new UsageError(`there is no tool "${unknown}"; tools: ${(await soldTools(db)).join(', ') || 'none yet'}`)
 }
 
 /** Tags as the header of requests has them. @throws UsageError */
@@ -112,7 +113,7 @@ export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySet
     name: flag(args, 'name'),
     caps: givenCaps(bySpan((span) => capOf(args, span === 'life' ? 'budget' : `cap-${span}`))),
     models: await modelsOf(args, db),
-    tools: toolsOf(args),
+    tools: await toolsOf(args, db),
     requestsPerMinute: countOf(args, 'rpm', 'requests per minute'),
     tokensPerMinute: countOf(args, 'tpm', 'tokens per minute'),
     parallel: countOf(args, 'parallel', 'requests in flight'),

@@ -194,3 +194,20 @@ export async function unknownModels(db: Queryable, ids: readonly string[]): Prom
   const names = new Set(known.rows.map((row) => row.id))
   return ids.filter((id) => !names.has(id))
 }
+
+/** The ids among these that no tool of the price sheet in force has: typing errors, as for models. */
+export async function unknownTools(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const names = new Set(await soldTools(db))
+  return ids.filter((id) => !names.has(id))
+}
+
+/** The ids of the tools on the price sheet in force. */
+export async function soldTools(db: Queryable): Promise<string[]> {
+  const sold = await db.query<{ id: string }>(
+    `SELECT tool->>'id' AS id
+     FROM (SELECT sheet::jsonb AS sheet FROM price_sheets ORDER BY version DESC LIMIT 1) AS newest,
+       jsonb_array_elements(newest.sheet->'tools') AS tool`,
+  )
+  return sold.rows.map((row) => row.id)
+}

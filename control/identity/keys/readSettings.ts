@@ -4,7 +4,7 @@ import { type TagLimits, tagsText } from '../../../contract/money/tags.ts'
 import { parseUsd } from '../../../contract/money/units.ts'
 import { bySpan, type SpendingCaps, type Window } from '../../../contract/money/windows.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { givenCaps, type KeySettings, unknownModels } from './keys.ts'
+import { givenCaps, type KeySettings, unknownModels, unknownTools } from './keys.ts'
 
 /** The body of a request that makes or changes a key, as its schema has let it pass. */
 interface SettingsBody {
@@ -48,18 +48,23 @@ function expiryMs(text: string | null | undefined): number | null | undefined {
   return ms
 }
 
-/** The settings in a body. @throws GatewayError for a time in the past, for unknown models, and for tags that are refused */
+/** An unknown id would lock a key out of everything. @throws GatewayError */
+function refuseUnknown(field: string, ids: readonly string[], [unknown]: readonly string[], kind: string): void {
+  if (unknown === undefined) return
+  const param = `${field}[${ids.indexOf(unknown)}]`
+  throw invalidRequest(`${param} must be ${kind}, not ${unknown}.`, param)
+}
+
+/** The settings in a body. @throws GatewayError for a time in the past, for unknown models or tools, and for tags that are refused */
 export async function readSettings(
   db: Queryable,
   fields: Readonly<Record<string, unknown>>,
   limits: TagLimits,
 ): Promise<KeySettings> {
   const body = fields as SettingsBody
-  const [unknown] = await unknownModels(db, body.models ?? [])
-  if (unknown !== undefined) {
-    const param = `models[${body.models?.indexOf(unknown)}]`
-    throw invalidRequest(`${param} must be a model id from GET /v1/models, not ${unknown}.`, param)
-  }
+  const { models = [], tools = [] } = body
+  refuseUnknown('models', models, await unknownModels(db, models), 'a model id from GET /v1/models')
+  refuseUnknown('tools', tools, await unknownTools(db, tools), 'a tool id from GET /v1/tools')
   const settings = {
     name: body.name,
     paused: body.paused,

@@ -8,6 +8,7 @@ import { lockTokensInitCode } from '../../../control/chain/deploy/initCodes.ts'
 import { provideContract } from '../../../control/launch/chain/deploy.ts'
 import { api, apiOk, type Json, signedMessage } from '../../support/clients/apiClient.ts'
 import { newHolder, signDeposit } from '../../support/clients/moneyClient.ts'
+import { searchTool } from '../../support/clients/toolClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 import { rounds } from '../../support/rounds.ts'
 import { Mutator, newSeed, seededRandom } from '../../support/samples/mutations.ts'
@@ -61,6 +62,7 @@ let sound: Readonly<Partial<Record<ApiOperation, Sound>>>
 
 before(async () => {
   paid = await startPaidStack({
+    catalog: { tools: [searchTool('web.search')] },
     limits: {
       apiRequestsPerMinute: 600_000,
       apiRequestBurst: 100_000,

@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { type Agent, AgentClient } from '../../support/clients/agentClient.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { searchTool } from '../../support/clients/toolClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -18,7 +19,10 @@ let agents: AgentClient
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, leaderboardKeptMs: 1 }
-  const catalog = { models: [{ id: M }, { id: 'test/other' }] }
+  const catalog = {
+    models: [{ id: M }, { id: 'test/other' }],
+    tools: [searchTool('web.search'), searchTool('web.scrape')],
+  }
   stack = await startStack({ workers: 2, catalog, limits: { ...rates, agentsPerAccountMax: 50 } })
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '100' })
@@ -93,6 +97,7 @@ test('slugs are unique and validated', async () => {
   for (const [body, param] of [
     [{}, 'slug'],
     [{ slug: 'fine-one', models: ['no/such'] }, 'models[0]'],
+    [{ slug: 'fine-one', tools: ['no.such'] }, 'tools[0]'],
     [{ slug: 'fine-one', request_cap: '-1' }, 'request_cap'],
     [{ slug: 'fine-one', approval_threshold: 5 }, 'approval_threshold'],
     [{ slug: 'fine-one', caps: { week: '1' } }, 'caps.week'],

@@ -8,6 +8,7 @@ import type { Key, List } from '../../support/clients/accountKeys.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
 import { everywhere } from '../../support/clients/everywhere.ts'
+import { searchTool } from '../../support/clients/toolClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -19,7 +20,10 @@ let url: string
 let owner: Owner
 
 before(async () => {
-  const catalog = { models: [{ id: M }, { id: 'test/other' }] }
+  const catalog = {
+    models: [{ id: M }, { id: 'test/other' }],
+    tools: [searchTool('web.search'), searchTool('web.scrape')],
+  }
   stack = await startStack({ workers: 2, catalog, limits: { keysPerAccountMax: 8 } })
   url = stack.baseUrl
   owner = await newOwner(stack)
@@ -130,6 +134,7 @@ test('invalid settings are rejected with the field and the remedy', async () => 
     [{ models: [M, 'test/none'] }, 'models[1]', /test\/none/],
     [{ models: [M, M] }, 'models', /different/],
     [{ tools: ['Web Search'] }, 'tools[0]', /tool ids/],
+    [{ tools: ['web.search', 'web.none'] }, 'tools[1]', /a tool id from GET \/v1\/tools, not web\.none/],
     [{ paused: 'yes' }, 'paused', /true or false/],
     [{ name: 'a\u0000b' }, 'name', /text/],
     [{ name: 'half of a pair: \ud83d' }, 'name', /text/],
@@ -219,7 +224,10 @@ test('the owner sees settings that the operator made on a key', async () => {
   assert.deepEqual(await seen(), [['web.search', 'web.scrape'], '3', 'active'])
   assert.equal((await set('--tool', 'any', '--budget', 'none')).code, 0)
   assert.deepEqual(await seen(), [[], null, 'active'])
-  assert.equal((await set('--tool', 'Web Search')).code, 2)
+  for (const unknown of ['Web Search', 'web.none']) {
+    const { code, stderr } = await set('--tool', unknown)
+    assert.deepEqual([code, stderr.includes('tools: web.search, web.scrape')], [2, true], stderr)
+  }
   await revoke(key.id)
 })
 

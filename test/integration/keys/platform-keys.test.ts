@@ -17,7 +17,10 @@ let owner: Owner
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
-  const catalog = { models: [{ id: M }, { id: 'test/other' }], tools: [searchTool('web.search')] }
+  const catalog = {
+    models: [{ id: M }, { id: 'test/other' }],
+    tools: [searchTool('web.search'), searchTool('web.other')],
+  }
   stack = await startStack({ workers: 2, catalog, limits: { ...rates, subKeysPerPlatformMax: 6 } })
   url = stack.baseUrl
   owner = await newOwner(stack)
@@ -132,7 +135,7 @@ test('a permission withdrawn from a platform key is withdrawn from its sub-keys'
   // The tool keeps records, which the sub-keys have opted in to as their platform key has.
   const tool = (by: Key) => () => callTool(url, by.api_key, 'web.search', { query: 'x' })
   for (const by of [open, other]) assert.equal((await tool(by)()).status, 200)
-  await patch({ tools: ['web.none'] })
+  await patch({ tools: ['web.other'] })
   for (const by of [open, other]) await refusedWith(by, 403, 'tool_not_allowed', tool(by))
   await patch({ tools: [] })
 
