@@ -13,6 +13,7 @@ import { type Stack, startStack } from '../support/stack.ts'
 const THINKING = [
   'reasoning_effort',
   'thinking',
+  'thinking_off',
   'enable_thinking',
   'chat_template_kwargs',
   'reasoning',
@@ -24,6 +25,7 @@ type Member = (typeof THINKING)[number]
 const OFF: Readonly<Record<Member, object>> = {
   reasoning_effort: { reasoning_effort: 'none' },
   thinking: { thinking: { type: 'disabled' } },
+  thinking_off: { thinking: { type: 'disabled' } },
   enable_thinking: { enable_thinking: false },
   chat_template_kwargs: { chat_template_kwargs: { enable_thinking: false, thinking: false } },
   reasoning: { reasoning: { enabled: false } },
@@ -32,6 +34,7 @@ const OFF: Readonly<Record<Member, object>> = {
 const ON: Readonly<Record<Member, object>> = {
   reasoning_effort: { reasoning_effort: 'medium' },
   thinking: { thinking: { type: 'enabled' } },
+  thinking_off: { reasoning_effort: 'medium' },
   enable_thinking: { enable_thinking: true },
   chat_template_kwargs: { chat_template_kwargs: { enable_thinking: true, thinking: true } },
   reasoning: { reasoning: { effort: 'medium' } },

@@ -148,6 +148,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       api_key_env: 'MOONSHOT_API_KEY',
       max_tokens_field: 'max_tokens',
       system_messages: 'system',
+      thinking_member: 'thinking_off',
       extra_members: ['reasoning_content'],
     },
     quirks: [THINKS_ON, NO_DEVELOPER, 'usage of a stream comes in its last choice as well; it is counted once'],
