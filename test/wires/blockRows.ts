@@ -171,8 +171,8 @@ export const ROWS: readonly Row[] = [
   {
     title: 'an upload to a container, alone in its message',
     history: [user({ type: 'container_upload', file_id: 'f' })],
-    openai: [],
-    anthropic: [],
+    openai: [{ role: 'user', content: note('container_upload').text }],
+    anthropic: [user(note('container_upload'))],
   },
   {
     title: 'thinking of another model, redacted thinking and a note of the server',
@@ -219,6 +219,11 @@ export const ROWS: readonly Row[] = [
 export const REFUSED: readonly (readonly [title: string, message: object, param: string])[] = [
   ['a PDF', user(PDF), 'messages[0].content[0].source.type'],
   ['an unknown block', user({ type: 'video' }), 'messages[0].content[0].type'],
+  [
+    'an upload to a container',
+    user(text('a'), { type: 'container_upload', file_id: 'f' }),
+    'messages[0].content[1].type',
+  ],
   [
     'an image that is stored elsewhere',
     user({ type: 'image', source: { type: 'file', file_id: 'f' } }),

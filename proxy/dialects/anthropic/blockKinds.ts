@@ -55,7 +55,6 @@ export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {
   tool_search_tool_result: SERVER_RUN,
   mcp_tool_use: SERVER_RUN,
   mcp_tool_result: SERVER_RUN,
-  container_upload: { action: 'skip', becomes: 'a file in a container of another provider' },
   fallback: { action: 'skip', becomes: 'a note of the server' },
 }
 
