@@ -142,6 +142,25 @@ for (const [format, ask] of Object.entries(SAMPLED)) {
   })
 }
 
+for (const [preferences, dropped] of [
+  [{ data_collection: 'deny' }, 'provider'],
+  [{ allow_retention: false, order: ['x'], allow_fallbacks: false }, 'provider'],
+  [{ allow_retention: false, allow_registered: false, max_price: { prompt: 9 }, zdr: null }, null],
+] as const) {
+  for (const [path, said] of [
+    ['chat/completions', { messages: [HELLO] }],
+    ['messages', { messages: [HELLO], max_tokens: 100 }],
+    ['responses', { input: 'hi' }],
+  ] as const) {
+    test(`preferences of another gateway are named: ${path} ${JSON.stringify(preferences)}`, async () => {
+      const body = { model, ...said, provider: preferences }
+      const reply = await postJson(`${stack.baseUrl}/v1/${path}`, apiKey, body)
+      assert.equal(reply.status, 200, reply.text)
+      assert.equal(reply.headers.get('x-dropped-parameters'), dropped)
+    })
+  }
+}
+
 for (const [given, dropped] of [
   [{ response_format: { type: 'grammar', grammar: 'root ::= "a"' } }, 'response_format'],
   [{ reasoning_effort: 'ultra' }, 'reasoning_effort'],
@@ -158,6 +177,19 @@ for (const [given, dropped] of [
     assert.equal(reply.headers.get('x-dropped-parameters'), dropped)
   })
 }
+
+test('members of a text completion that no provider gets are named, beside those that this one lacks', async () => {
+  const known = { seed: 1, best_of: 1, n: 1, echo: false, suffix: null, provider: { zdr: true } }
+  for (const [id, dropped] of [
+    ['usual', 'provider, foo, tools'],
+    ['none', 'provider, foo, tools, stop'],
+  ]) {
+    const body = { model: `stop/${id}`, prompt: 'hi', max_tokens: 50, foo: 1, ...known, tools: [], stop: 'END' }
+    const reply = await postJson(`${stack.baseUrl}/v1/completions`, apiKey, body)
+    assert.equal(reply.status, 200, reply.text)
+    assert.equal(reply.headers.get('x-dropped-parameters'), dropped)
+  }
+})
 
 test('options of sampling are named beside other members, and of a large request', async () => {
   const messages = [{ role: 'user', content: 'long text '.repeat(40_000) }]

@@ -21,7 +21,6 @@ const READ = [
   'tools',
   'tool_choice',
   'parallel_tool_calls',
-  'provider',
   'batch',
   'webhook_url',
 ]
@@ -29,6 +28,7 @@ const READ = [
 const USUAL: ReadonlySet<string> = new Set([...READ, ...CHAT_OPTIONS.keys()])
 const KNOWN: ReadonlySet<string> = new Set([
   ...READ,
+  'provider',
   'extra_body',
   ...CHAT_OPTIONS.keys(),
   ...BODY_MEMBERS,

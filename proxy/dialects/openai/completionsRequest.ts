@@ -6,12 +6,19 @@ import { readTagging } from '../../json/tagging.ts'
 import type { DialectLimits } from '../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { asidesOf } from '../shared/requestForm.ts'
 import { readText } from '../shared/text.ts'
 import { readIncludeUsage } from './chatRequest.ts'
 import { addOptions, TEXT_OPTIONS } from './options.ts'
 
 /** As many logprobs a token as OpenAI gives. */
 const LOGPROBS_MAX = 5
+const KNOWN: ReadonlySet<string> = new Set([
+  ...'model models prompt suffix echo stream stream_options n best_of max_tokens max_completion_tokens provider batch'.split(
+    ' ',
+  ),
+  ...TEXT_OPTIONS.keys(),
+])
 
 /**
  * Validates the body of POST /v1/completions. A member that is null counts as absent. `echo` of the result is the start of
@@ -46,6 +53,8 @@ export function readTextRequest(body: JsonObject, limits: DialectLimits): ChatRe
     preferences: readPreferences(body['provider']),
     forward,
     echo: readEcho(body) ? checkEcho(prompt, limits) : '',
+    ...asidesOf(body, KNOWN, limits.droppedNamesMax, []),
+    named: Object.keys(forward).slice(1),
     ...readTagging(body, limits),
   }
 }

@@ -2,6 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { RateSet } from '../../../contract/money/charge.ts'
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { isGiven } from '../../json/fields.ts'
 
 /** A request's own routing preferences. Prices are units per million tokens; null is no preference. */
 export interface Preferences {
@@ -14,6 +15,7 @@ export interface Preferences {
   readonly hasMaxPrice: boolean
 }
 
+const NAMES: ReadonlySet<string> = new Set(['allow_retention', 'allow_registered', 'max_price'])
 /** Of a price that is read; see `parseUsd`. */
 const PRICE_DECIMALS = 9
 
@@ -27,7 +29,7 @@ const NONE: Preferences = {
 
 /**
  * Reads the member `provider`: allow_retention, allow_registered, and max_price as {prompt, completion} in USD per million tokens. The
- * names input and output are taken too; members that are not known are ignored.
+ * names input and output are taken too; members that are not known are left out.
  * @throws GatewayError 400 with the field at fault
  */
 export function readPreferences(provider: unknown): Preferences {
@@ -50,6 +52,13 @@ export function readPreferences(provider: unknown): Preferences {
     maxOutputPrice: readPrice(maxPrice, ['completion', 'output']),
     hasMaxPrice: true,
   }
+}
+
+/** Whether the member `provider` has preferences of another gateway, which have no effect here. */
+export function hasForeignPreferences(provider: unknown): boolean {
+  if (!isJsonObject(provider)) return false
+  for (const name in provider) if (!NAMES.has(name) && isGiven(provider[name])) return true
+  return false
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Asides } from './asides.ts'
 import { withoutCacheMarks } from './cacheMarks.ts'
 import type { ChatFields } from './chatRequest.ts'
 import { withCallIds } from './historyCallIds.ts'
+import { hasForeignPreferences } from './preferences.ts'
 
 const NAME = /^[\w.-]{1,64}$/
 const NOTHING: readonly string[] = []
@@ -74,9 +75,9 @@ export function droppedNames(
   return dropped.slice(0, max)
 }
 
-/** The names of a body's members that are given and not among the known ones. */
+/** The names of a body's members that are given and not among the known ones, or have an unknown part. */
 export function unknownNames(body: JsonObject, known: ReadonlySet<string>, max: number): string[] {
-  const names: string[] = []
+  const names: string[] = hasForeignPreferences(body['provider']) ? ['provider'] : []
   for (const name in body) {
     if (!known.has(name) && body[name] !== null && body[name] !== undefined && NAME.test(name)) names.push(name)
     if (names.length >= max) break
