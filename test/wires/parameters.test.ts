@@ -81,6 +81,7 @@ before(async () => {
     first: { system_messages: 'first' },
     system: { system_messages: 'system' },
     deepseek: { preset: 'deepseek', api_key_env: 'SLUICE_TEST_PROVIDER_KEY' },
+    moonshot: { preset: 'moonshot', api_key_env: 'SLUICE_TEST_PROVIDER_KEY' },
     extra: { extra_members: [...EXTRA_MEMBERS] },
     omits: { omit_members: ['prompt_cache_key', 'verbosity', 'parallel_tool_calls'] },
     ...Object.fromEntries(THINKING.map((name) => [`thinks-${name}`, { thinking_member: name }])),
@@ -149,6 +150,13 @@ describe('how much to think, in every spelling', () => {
       },
     )
   })
+
+  for (const preset of ['deepseek', 'moonshot']) {
+    test(`off and on by the preset ${preset}`, async () => {
+      for (const said of SAID_OFF) assert.deepEqual((await sent(preset, said)).members, OFF.thinking_off)
+      assert.deepEqual((await sent(preset, { reasoning_effort: 'high' })).members, { reasoning_effort: 'high' })
+    })
+  }
 
   test('a provider of the other dialect thinks with the effort', async () => {
     const { members, dropped } = await sent('anthropic', { reasoning: { effort: 'high' } })

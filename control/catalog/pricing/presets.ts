@@ -129,6 +129,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       api_key_env: 'DEEPSEEK_API_KEY',
       max_tokens_field: 'max_tokens',
       system_messages: 'system',
+      thinking_member: 'thinking_off',
       extra_members: ['reasoning_content'],
       stop_sequences_max: 16,
     },
