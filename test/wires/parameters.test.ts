@@ -9,64 +9,8 @@ import { messages } from '../support/clients/messagesClient.ts'
 import { post } from '../support/clients/responsesClient.ts'
 import { TurnProvider } from '../support/providers/turnProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { OFF, ON, SAID_OFF, SAID_ON, THINKING } from './thinkingRows.ts'
 
-const THINKING = [
-  'reasoning_effort',
-  'thinking',
-  'thinking_off',
-  'enable_thinking',
-  'chat_template_kwargs',
-  'reasoning',
-  'none',
-] as const
-type Member = (typeof THINKING)[number]
-
-/** What providers get that are told by each member: for an effort of none, and for the usual one. */
-const OFF: Readonly<Record<Member, object>> = {
-  reasoning_effort: { reasoning_effort: 'none' },
-  thinking: { thinking: { type: 'disabled' } },
-  thinking_off: { thinking: { type: 'disabled' } },
-  enable_thinking: { enable_thinking: false },
-  chat_template_kwargs: { chat_template_kwargs: { enable_thinking: false, thinking: false } },
-  reasoning: { reasoning: { enabled: false } },
-  none: {},
-}
-const ON: Readonly<Record<Member, object>> = {
-  reasoning_effort: { reasoning_effort: 'medium' },
-  thinking: { thinking: { type: 'enabled' } },
-  thinking_off: { reasoning_effort: 'medium' },
-  enable_thinking: { enable_thinking: true },
-  chat_template_kwargs: { chat_template_kwargs: { enable_thinking: true, thinking: true } },
-  reasoning: { reasoning: { effort: 'medium' } },
-  none: {},
-}
-
-/** The spellings of a chat that say the same. */
-const SAID_OFF: readonly object[] = [
-  { reasoning_effort: 'none' },
-  { reasoning: { enabled: false } },
-  { reasoning: { effort: 'none' } },
-  { thinking: { type: 'disabled' } },
-  { thinking: false },
-  { enable_thinking: false },
-  { chat_template_kwargs: { enable_thinking: false } },
-  { chat_template_kwargs: { thinking: false } },
-  { think: false },
-  { thinking_budget: 0 },
-  { extra_body: { enable_thinking: false } },
-  { extra_body: { chat_template_kwargs: { enable_thinking: false } } },
-]
-const SAID_ON: readonly object[] = [
-  { reasoning_effort: 'medium' },
-  { reasoning: { enabled: true } },
-  { reasoning: { effort: 'medium' } },
-  { reasoning: { max_tokens: 2_000 } },
-  { thinking: { type: 'enabled', budget_tokens: 2_000 } },
-  { enable_thinking: true },
-  { chat_template_kwargs: { enable_thinking: true } },
-  { think: true },
-  { think: 'medium' },
-]
 const USUAL = ['model', 'max_tokens', 'messages']
 
 let stack: Stack

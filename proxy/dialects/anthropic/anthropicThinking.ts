@@ -24,7 +24,7 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['max', 'max'],
 ])
 
-/** Whether a reasoning_effort is one that can be told, or none. */
+/** Whether the format has a word for a reasoning_effort, or needs none. */
 export function isEffort(effort: unknown): boolean {
   return effort === undefined || effort === 'none' || EFFORTS.has(effort)
 }

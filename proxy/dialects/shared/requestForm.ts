@@ -14,7 +14,7 @@ const NOTHING: readonly string[] = []
 const WRITERS: Readonly<Record<string, (effort: string) => JsonObject>> = {
   reasoning_effort: (effort) => ({ reasoning_effort: effort }),
   thinking: (effort) => ({ thinking: { type: isOff(effort) ? 'disabled' : 'enabled' } }),
-  // api-docs.deepseek.com/guides/thinking_mode, platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model; Moonshot refuses both at once.
+  // api-docs.deepseek.com/guides/thinking_mode, platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model; Moonshot refuses both in a request.
   thinking_off: (effort) => (isOff(effort) ? { thinking: { type: 'disabled' } } : { reasoning_effort: effort }),
   enable_thinking: (effort) => ({ enable_thinking: !isOff(effort) }),
   // Templates differ in the name, and each leaves alone what it does not know.
