@@ -32,7 +32,7 @@ interface Waiting {
 
 /**
  * Packs waiting jobs of providers that accept batches into new groups, one model per group, because a batch is of one model.
- * Jobs wait a moment so that groups become larger.
+ * Jobs wait a moment so that groups become larger, and those of all accounts are packed in turn.
  * @param providers ids of the providers that accept batches
  */
 export async function packGroups(
@@ -58,10 +58,14 @@ async function packGroup(
   limits: BatchLimits,
 ): Promise<void> {
   const found = await client.query<{ id: string; bodyBytes: number; deadlineMs: number }>(
-    `SELECT ${camelColumns('id, body_bytes, deadline_ms')} FROM batch_jobs
-     WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
-     ORDER BY created_at_ms, id LIMIT $4 FOR UPDATE SKIP LOCKED`,
-    [provider, upstreamModel, nowMs, limits.batchGroupJobsMax],
+    `SELECT ${camelColumns('j.id, j.body_bytes, j.deadline_ms')} FROM batch_jobs j JOIN (
+       SELECT id, created_at_ms, row_number() OVER (PARTITION BY account_id ORDER BY created_at_ms, id) AS turn
+       FROM (SELECT id, account_id, created_at_ms FROM batch_jobs
+         WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
+         ORDER BY due_at_ms LIMIT $5) due
+       ORDER BY turn, created_at_ms, id LIMIT $4
+     ) t USING (id) WHERE j.state = 'queued' ORDER BY t.turn, t.created_at_ms, t.id FOR UPDATE OF j SKIP LOCKED`,
+    [provider, upstreamModel, nowMs, limits.batchGroupJobsMax, limits.batchJobsReadMax],
   )
   let bytes = 0
   const lastMs = (found.rows[0]?.deadlineMs ?? 0) + limits.batchCancelLeadMs

@@ -13,6 +13,8 @@ export const BATCH_LIMITS = {
   batchPassMax: 200,
   /** How long jobs wait for others that travel with them, in milliseconds. */
   batchGatherMs: 2_000,
+  /** Jobs of a model that wait, the oldest first, among which those of all accounts are packed in turn. */
+  batchJobsReadMax: 10_000,
   /** Jobs of a group. */
   batchGroupJobsMax: 1_000,
   /** The requests of a group, in bytes. */

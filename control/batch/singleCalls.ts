@@ -6,7 +6,6 @@ import { providerErrorOf, statusOfError } from '../../contract/providers/provide
 import { faultOf } from '../../contract/providers/providerFault.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
-import { textArray } from '../runtime/db/arrays.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { ProviderRefusal, providerHeaders } from './batchApi.ts'
@@ -34,6 +33,8 @@ export class SingleCalls {
   private readonly options: SingleCallsOptions
   private readonly open = new Map<string, Set<Promise<void>>>()
   private readonly nextStartMs = new Map<string, number>()
+  /** The account whose job was taken last, by provider. */
+  private readonly lastTaken = new Map<string, string>()
 
   constructor(options: SingleCallsOptions) {
     this.options = options
@@ -66,7 +67,9 @@ export class SingleCalls {
     this.open.set(provider.id, own)
     const isEarly = performance.now() < (this.nextStartMs.get(provider.id) ?? 0)
     if (isEarly || own.size >= this.options.limits.batchCallsPerProviderMax) return
-    const job = await this.take(provider.id)
+    const after = this.lastTaken.get(provider.id) ?? ''
+    const job = (await this.take(provider.id, after)) ?? (after === '' ? undefined : await this.take(provider.id, ''))
+    this.lastTaken.set(provider.id, job?.accountId ?? '')
     if (job === undefined) return
     this.nextStartMs.set(provider.id, performance.now() + this.options.limits.batchCallPaceMs)
     const calling = this.run(provider, job).finally(() => {
@@ -76,20 +79,24 @@ export class SingleCalls {
     own.add(calling)
   }
 
-  /** Marks a job as called, so that it is called again only for a known reason, even after a crash. */
-  private async take(providerId: string): Promise<JobWithBody | undefined> {
+  /**
+   * Marks a job as called, so that it is called again only for a known reason, even after a crash.
+   * @param after the accounts behind this one are looked at, so that those with many jobs keep no others waiting
+   */
+  private async take(providerId: string, after: string): Promise<JobWithBody | undefined> {
     const { pool, now } = this.options
     const nowMs = now()
     const taken = await pool.query<JobWithBody>(
       `UPDATE batch_jobs SET state = 'calling', attempts = attempts + 1, call_by_ms = $3
-       WHERE id = (SELECT id FROM batch_jobs WHERE state = 'queued' AND provider = ANY ($1::text[]) AND due_at_ms <= $2
-                     AND deadline_ms > $2
-                   ORDER BY due_at_ms, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       WHERE id = (SELECT id FROM batch_jobs WHERE state = 'queued' AND provider = $1 AND account_id > $4
+                     AND due_at_ms <= $2 AND deadline_ms > $2
+                   ORDER BY account_id, due_at_ms, id LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING ${JOB_COLUMNS}, body`,
       [
-        textArray([providerId]),
+        providerId,
         nowMs,
         nowMs + this.options.limits.batchCallTimeoutMs + this.options.limits.batchCallMarginMs,
+        after,
       ],
     )
     return taken.rows[0]

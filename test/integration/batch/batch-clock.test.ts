@@ -8,6 +8,7 @@ import { batchIdOf } from '../../../contract/api/batch.ts'
 import type { ApiCall } from '../../../control/api/call.ts'
 import { batchHandlers } from '../../../control/batch/batchHandlers.ts'
 import { eraseOld } from '../../../control/batch/expiry.ts'
+import { packGroups } from '../../../control/batch/groupStore.ts'
 import { attemptsOf, listWebhooks } from '../../../control/batch/operatorReads.ts'
 import { webhookSecretOf } from '../../../control/batch/webhookSecret.ts'
 import { sendWebhooks } from '../../../control/batch/webhookSender.ts'
@@ -201,4 +202,37 @@ test('the webhooks of an account keep those of another account waiting for one t
   assert.ok(first.includes(late))
   const rest = [...(await take()), ...(await take()), ...(await take())]
   assert.deepEqual([...first, ...rest].sort(), [...world.jobs].sort())
+})
+
+/** Three jobs of an account, and then one of another. */
+async function jobsOfTwo(provider: 'packs' | 'plain'): Promise<string> {
+  for (let i = 0; i < 3; i++) await world.submit(provider)
+  world.nowMs += 1
+  const late = await world.submit(provider)
+  await pool.query(`UPDATE batch_jobs SET account_id = 'acct_2' WHERE id = $1`, [late])
+  return late
+}
+
+test('calls of the jobs of an account keep a job of another account waiting for one turn at most', async () => {
+  const late = await jobsOfTwo('plain')
+  const ended: string[] = []
+  while (ended.length < 4) {
+    await world.pass()
+    for (const { id, state } of await world.rows()) if (state === 'done' && !ended.includes(id)) ended.push(id)
+  }
+  assert.ok(ended.slice(0, 2).includes(late))
+})
+
+test('the jobs of an account are packed in turn with those of another account', async () => {
+  const late = await jobsOfTwo('packs')
+  world.nowMs += limits.batchGatherMs
+  const packed = async () => {
+    await packGroups(pool, ['packs'], world.nowMs, { ...limits, batchGroupJobsMax: 2 })
+    const found = await pool.query<{ id: string }>('SELECT id FROM batch_jobs WHERE group_id IS NOT NULL')
+    return found.rows.map(({ id }) => id)
+  }
+  const first = await packed()
+  assert.equal(first.length, 2)
+  assert.ok(first.includes(late))
+  assert.deepEqual((await packed()).sort(), [...world.jobs].sort())
 })
