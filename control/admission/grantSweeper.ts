@@ -4,6 +4,7 @@ import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { forgetGrant } from '../book/ledger/grantCredits.ts'
 import { dropHolding } from '../book/ledger/openHolding.ts'
+import { apart } from '../runtime/apart.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -77,17 +78,18 @@ export class GrantSweeper {
 
   private async pass(signal: AbortSignal): Promise<void> {
     const nowMs = await redisNowMs(this.redis)
-    await this.sweepAll(OPEN_GRANTS, nowMs, signal)
-    await this.sweepAll(ENDED_HOLDINGS, nowMs, signal)
+    await apart([OPEN_GRANTS, ENDED_HOLDINGS], ({ page, forget }) =>
+      apart(this.pots(page, nowMs, signal), async (pot) => {
+        if (await this.sweepPot(pot)) await forget(this.pool, pot.pot_id, pot.account_id)
+      }),
+    )
   }
 
-  private async sweepAll({ page, forget }: Pots, nowMs: number, signal: AbortSignal): Promise<void> {
+  private async *pots(page: string, nowMs: number, signal: AbortSignal): AsyncGenerator<OpenPot> {
     const most = this.limits.admissionEventsBatchMax
     for (let after: readonly string[] = ['', '']; !signal.aborted; ) {
       const found = await this.pool.query<OpenPot>(page, [...after, nowMs, most])
-      for (const pot of found.rows) {
-        if (await this.sweepPot(pot)) await forget(this.pool, pot.pot_id, pot.account_id)
-      }
+      yield* found.rows
       const last = found.rows.at(-1)
       if (last === undefined || found.rows.length < most) return
       after = [last.pot_id, last.account_id]

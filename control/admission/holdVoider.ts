@@ -4,6 +4,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, holdsKey, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import { apart } from '../runtime/apart.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
@@ -44,11 +45,11 @@ export class HoldVoider {
     // No process sends a heartbeat for the holds of batch jobs: their jobs end them.
     if (owner === BATCH_OWNER) return 0
     let left = 0
-    for (const shard of await this.shardsOf(owner)) {
-      for await (const page of readHolds(this.redis, { key: holdsKey(shard, owner), shard, owner })) {
+    await apart(await this.shardsOf(owner), (shard) =>
+      apart(readHolds(this.redis, { key: holdsKey(shard, owner), shard, owner }), async (page) => {
         left += await this.voidHolds(page)
-      }
-    }
+      }),
+    )
     return left
   }
 

@@ -3,9 +3,11 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script } from '../../contract/wire/scripts.ts'
+import { apart } from '../runtime/apart.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
+import type { HoldRecord } from './holdRecord.ts'
 import type { HoldVoider } from './holdVoider.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
 import type { AdmissionLimits } from './limits.ts'
@@ -70,14 +72,14 @@ export class OrphanVoider {
 
   private async pass(signal: AbortSignal): Promise<void> {
     if (this.redis.status !== 'ready') return
-    if (performance.now() >= this.scanAtMs) {
-      this.scanAtMs = performance.now() + this.limits.ownerScanMs
-      await this.scan(signal)
-    }
-    for (const gone of await this.goneOwners()) {
-      if (signal.aborted) return
-      await this.endOwner(gone)
-    }
+    const isScanDue = performance.now() >= this.scanAtMs
+    if (isScanDue) this.scanAtMs = performance.now() + this.limits.ownerScanMs
+    const steps = [...(isScanDue ? [() => this.scan(signal)] : []), () => this.endGone(signal)]
+    await apart(steps, (step) => step(), signal)
+  }
+
+  private async endGone(signal: AbortSignal): Promise<void> {
+    await apart(await this.goneOwners(), (gone) => this.endOwner(gone), signal)
   }
 
   private async goneOwners(): Promise<GoneOwner[]> {
@@ -101,9 +103,15 @@ export class OrphanVoider {
   }
 
   private async endOwner({ owner, score, forMs }: GoneOwner): Promise<void> {
-    const left = await this.takeBack(owner)
     const isDue = forMs >= this.limits.orphanVoidMs
-    const held = isDue ? await this.voider.voidOwner(owner) : (await this.voider.shardsOf(owner)).length
+    let [left, held] = [0, 0]
+    await apart(
+      [
+        async () => (left = await this.takeBack(owner)),
+        async () => (held = isDue ? await this.voider.voidOwner(owner) : (await this.voider.shardsOf(owner)).length),
+      ],
+      (step) => step(),
+    )
     // While admission is closed its holds and leases stay, and so does the owner, for the next pass.
     if (left + held === 0) await this.forget([OWNERS_KEY], [owner, score])
   }
@@ -111,15 +119,15 @@ export class OrphanVoider {
   /** @returns in how many shards its leases could not be taken back now */
   private async takeBack(owner: string): Promise<number> {
     let left = 0
-    for (const shard of await shardsWith(this.redis, (shard) => leasesKey(shard, owner))) {
+    await apart(await shardsWith(this.redis, (shard) => leasesKey(shard, owner)), async (shard) => {
       const keys = [epochKey(shard), leasesKey(shard, owner)]
       const keptSeconds = Math.ceil(this.limits.ownerKeptMs / 1_000)
       const [code, units] = (await this.closeOwner(keys, [keptSeconds])) as [number, number]
       if (code !== LeaseCode.OK) left++
-      if (units === 0) continue
+      if (units === 0) return
       this.takenBackUnits += units
       logEvent(this.log, 'orphaned_leases_reclaimed', { shard, owner, units })
-    }
+    })
     return left
   }
 
@@ -128,12 +136,9 @@ export class OrphanVoider {
     const keys = (await scanHoldsKeys(this.redis)).filter((key) => key.owner !== BATCH_OWNER)
     await adoptOwners(this.redis, [...keys, ...(await this.leasesInUse())])
     const oldestMs = (await redisNowMs(this.redis)) - this.limits.holdAgeMaxMs
-    for (const key of keys) {
-      for await (const page of readHolds(this.redis, key)) {
-        if (signal.aborted) return
-        await this.voider.voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
-      }
-    }
+    const isOld = (hold: HoldRecord): boolean => hold.heldAtMs < oldestMs
+    const end = (page: readonly HoldRecord[]): Promise<number> => this.voider.voidHolds(page.filter(isOld))
+    await apart(keys, (key) => apart(readHolds(this.redis, key), end, signal), signal)
   }
 
   /** Leases that were not taken back. The rest of the others expires by itself. */

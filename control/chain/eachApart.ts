@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { apart } from '../runtime/apart.ts'
 import { isUnanswered } from './chainClient.ts'
 
 /**
@@ -10,17 +11,7 @@ export async function eachApart<T>(
   signal: AbortSignal,
   work: (row: T) => Promise<void>,
 ): Promise<void> {
-  const errors: unknown[] = []
-  for await (const row of rows) {
-    if (signal.aborted) break
-    try {
-      await work(row)
-    } catch (error) {
-      if (isUnanswered(error instanceof GatewayError ? error.cause : error)) throw error
-      errors.push(error)
-    }
-  }
-  if (errors.length > 0) throw errors[0]
+  await apart(rows, work, signal, (error) => isUnanswered(error instanceof GatewayError ? error.cause : error))
 }
 
 /**

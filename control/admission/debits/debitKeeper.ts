@@ -4,6 +4,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import { markDirty } from '../../book/settlement/dirtyShards.ts'
+import { apart } from '../../runtime/apart.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
@@ -35,17 +36,17 @@ async function endLeft(parts: DebitKeeperParts, signal: AbortSignal): Promise<vo
   for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
   const sizes = answersOf(await pipeline.exec())
   const oldestMs = (await redisNowMs(redis)) - limits.debitVoidMs
-  for (let shard = 0; shard < SHARD_COUNT; shard++) {
-    if (sizes[shard] === 0) continue
-    for await (const page of readDebits(redis, shard)) {
-      if (signal.aborted) return
-      await end(
-        parts,
-        page.filter((debit) => debit.takenAtMs < oldestMs),
-      )
-    }
-  }
-  await forgetVoided(parts)
+  const shards = [...sizes.keys()].filter((shard) => sizes[shard] !== 0)
+  await apart(
+    [...shards.map((shard) => () => endShard(parts, shard, oldestMs, signal)), () => forgetVoided(parts)],
+    (step) => step(),
+    signal,
+  )
+}
+
+async function endShard(parts: DebitKeeperParts, shard: number, oldestMs: number, signal: AbortSignal): Promise<void> {
+  const isLeft = (debit: DebitRecord): boolean => debit.takenAtMs < oldestMs
+  await apart(readDebits(parts.redis, shard), (page) => end(parts, page.filter(isLeft)), signal)
 }
 
 async function end({ pool, log, debits }: DebitKeeperParts, left: readonly DebitRecord[]): Promise<void> {
@@ -56,7 +57,7 @@ async function end({ pool, log, debits }: DebitKeeperParts, left: readonly Debit
     [textArray(left.map((debit) => debit.debitId))],
   )
   const booked = new Map(found.rows.map((row) => [row.id, row.is_told]))
-  for (const { debitId, accountId, units, keyId, platformKeyId, takenAtMs, shard } of left) {
+  await apart(left, async ({ debitId, accountId, units, keyId, platformKeyId, takenAtMs, shard }) => {
     const isTold = booked.get(debitId)
     if (isTold === undefined) {
       const platform = platformKeyId === '' ? {} : { platform: { keyId: platformKeyId, caps: NO_CAPS } }
@@ -68,7 +69,7 @@ async function end({ pool, log, debits }: DebitKeeperParts, left: readonly Debit
       logEvent(log, 'debit_still_reserved', { debit: debitId, shard })
       await markDirty(pool, [shard], 'booked debit')
     }
-  }
+  })
 }
 
 async function forgetVoided({ pool, limits }: DebitKeeperParts): Promise<void> {

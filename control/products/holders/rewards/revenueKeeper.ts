@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { apart } from '../../../runtime/apart.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
@@ -27,15 +28,9 @@ export function revenueKeeper(options: RevenueKeeperOptions): Loop {
   return new Loop('shares of the revenue', limits.revenueCheckMs, log, async () => {
     let isMore = false
     await tryLock(pool, 'revenuePeriods', async () => {
-      const errors: unknown[] = []
-      for (const step of steps) {
-        try {
-          if ((await step()) === true) isMore = true
-        } catch (error) {
-          errors.push(error)
-        }
-      }
-      if (errors.length > 0) throw errors[0]
+      await apart(steps, async (step) => {
+        if ((await step()) === true) isMore = true
+      })
     })
     return isMore
   })
