@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
+import { apart } from '../runtime/apart.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type CallHttp, callHttp } from '../runtime/net/httpCall.ts'
@@ -120,11 +121,14 @@ export class BatchService {
     const { pool } = this.options
     const providers = await this.providers()
     const packing = [...providers.values()].filter((provider) => provider.batch).map((provider) => provider.id)
-    await recoverOpening({ pool, holds: this.holds, now: this.now, limits: this.limits })
-    await this.singles.failLost()
-    await packGroups(pool, packing, this.now(), this.limits)
-    await this.singles.start(providers)
-    await expireJobs(pool, this.now(), this.limits)
+    const steps = [
+      () => recoverOpening({ pool, holds: this.holds, now: this.now, limits: this.limits }),
+      () => this.singles.failLost(),
+      () => packGroups(pool, packing, this.now(), this.limits),
+      () => this.singles.start(providers),
+      () => expireJobs(pool, this.now(), this.limits),
+    ]
+    await apart(steps, (step) => step())
   }
 
   /** Carries groups that are due to their providers and back. */
@@ -156,11 +160,16 @@ export class BatchService {
   private async erase(): Promise<void> {
     const { pool, redis, log } = this.options
     const parts = { pool, holds: this.holds, log, now: this.now, limits: this.limits }
-    await endStrayHolds({ ...parts, redis })
-    await chargeUnbooked(parts)
-    for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {
-      if (!(await eraseOld(pool, this.now(), this.limits))) return
-    }
+    const steps = [
+      () => endStrayHolds({ ...parts, redis }),
+      () => chargeUnbooked(parts),
+      async () => {
+        for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {
+          if (!(await eraseOld(pool, this.now(), this.limits))) return
+        }
+      },
+    ]
+    await apart(steps, (step) => step())
   }
 
   private async providers(): Promise<Providers> {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { releaseApproval } from '../products/agents/approvals.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
-import { logEvent } from '../runtime/logEvents.ts'
+import { logRepeat } from '../runtime/logEvents.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import type { BatchLimits } from './limits.ts'
@@ -46,7 +46,7 @@ async function endPage(options: ChargerOptions, jobs: readonly JobRow[]): Promis
     try {
       if (await endOne(options, job)) ended++
     } catch (error) {
-      logEvent(options.log, 'batch_job_unsettled', { job: job.id, err: error })
+      logRepeat(options.log, 'batch_job_unsettled', { job: job.id, err: error })
     }
   }
   return ended

@@ -1,4 +1,5 @@
 import { newId } from '../../contract/wire/ids.ts'
+import { apart } from '../runtime/apart.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
@@ -48,7 +49,7 @@ export async function packGroups(
      GROUP BY provider, upstream_model HAVING min(created_at_ms) <= $3 OR count(*) >= $4 LIMIT $5`,
     [textArray(providers), nowMs, nowMs - limits.batchGatherMs, limits.batchGroupJobsMax, limits.batchPassMax],
   )
-  for (const kind of waiting.rows) await withTransaction(pool, (client) => packGroup(client, kind, nowMs, limits))
+  await apart(waiting.rows, (kind) => withTransaction(pool, (client) => packGroup(client, kind, nowMs, limits)))
 }
 
 async function packGroup(

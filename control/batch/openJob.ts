@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { mayBePublicHost } from '../../contract/net/publicUrl.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { apart } from '../runtime/apart.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
@@ -61,15 +62,14 @@ export async function recoverOpening({
     `SELECT ${camelColumns('id, account_id, key_id')} FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
     [now() - limits.batchOpenMs, limits.batchPassMax],
   )
-  if (found.rows.length === 0) return
-  const held = await holds.held(found.rows)
-  for (const [i, { id }] of found.rows.entries()) {
+  await apart(found.rows, async (job) => {
+    const [isHeld] = await holds.held([job])
     const query =
-      held[i] === true
+      isHeld === true
         ? `UPDATE batch_jobs SET state = 'queued' WHERE id = $1 AND state = 'opening'`
         : `DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`
-    await pool.query(query, [id])
-  }
+    await pool.query(query, [job.id])
+  })
 }
 
 /** A name is resolved when it is called; an address can be refused immediately. */

@@ -4,6 +4,7 @@ import { BATCH_OWNER } from '../../contract/wire/redisKeys.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
 import { orphanSettlement } from '../admission/orphanSettlement.ts'
+import { apart } from '../runtime/apart.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -12,11 +13,6 @@ import type { BatchHolds } from './batchHolds.ts'
 import { jobOf } from './jobStore.ts'
 import type { BatchLimits } from './limits.ts'
 import { endAgain } from './unbooked.ts'
-
-/** Every hold of a batch job. */
-export async function* batchHolds(redis: Redis): AsyncGenerator<HoldRecord[]> {
-  for (const key of await scanHoldsKeys(redis, { owner: BATCH_OWNER })) yield* readHolds(redis, key)
-}
 
 /** The holds without an open job. */
 export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): Promise<HoldRecord[]> {
@@ -28,36 +24,37 @@ export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): P
   return holds.filter((hold) => !open.has(hold.requestId))
 }
 
+export interface StrayHoldsParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly holds: BatchHolds
+  readonly log: Logger
+  readonly limits: BatchLimits
+}
+
 /**
  * Ends holds without an open job. If the job is over, Redis has lost an ending that it had accepted, and the ending is
  * repeated. The other holds never got a job, because their control stalled in between beyond every timeout; they are voided.
  */
-export async function endStrayHolds({
-  pool,
-  redis,
-  holds,
-  log,
-  limits,
-}: {
-  pool: Pool
-  redis: Redis
-  holds: BatchHolds
-  log: Logger
-  limits: BatchLimits
-}): Promise<void> {
+export async function endStrayHolds(parts: StrayHoldsParts): Promise<void> {
+  const { pool, redis, limits } = parts
   const nowMs = await redisNowMs(redis)
-  for await (const page of batchHolds(redis)) {
-    const old = page.filter((hold) => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs)
-    if (old.length === 0) continue
-    for (const hold of await strayAmong(pool, old)) {
-      const over = await jobOf(pool, hold.requestId)
-      if (over !== undefined) {
-        if (over.endedAtMs !== null) await endAgain({ pool, holds, log }, over)
-        continue
-      }
-      const job = { id: hold.requestId, accountId: hold.accountId, keyId: hold.keyId }
-      await holds.end(job, null, orphanSettlement(hold, nowMs))
-      logEvent(log, 'batch_hold_voided', { request: hold.requestId, units: hold.holdUnits })
-    }
+  const isOld = (hold: HoldRecord): boolean => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs
+  await apart(await scanHoldsKeys(redis, { owner: BATCH_OWNER }), (key) =>
+    apart(readHolds(redis, key), async (page) => {
+      const old = page.filter(isOld)
+      if (old.length > 0) await apart(await strayAmong(pool, old), (hold) => endStray(parts, hold, nowMs))
+    }),
+  )
+}
+
+async function endStray({ pool, holds, log }: StrayHoldsParts, hold: HoldRecord, nowMs: number): Promise<void> {
+  const over = await jobOf(pool, hold.requestId)
+  if (over !== undefined) {
+    if (over.endedAtMs !== null) await endAgain({ pool, holds, log }, over)
+    return
   }
+  const job = { id: hold.requestId, accountId: hold.accountId, keyId: hold.keyId }
+  await holds.end(job, null, orphanSettlement(hold, nowMs))
+  logEvent(log, 'batch_hold_voided', { request: hold.requestId, units: hold.holdUnits })
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { BATCH_OWNER, holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { BatchHolds } from '../../control/batch/batchHolds.ts'
 import { BatchService } from '../../control/batch/batchService.ts'
@@ -59,8 +60,8 @@ beforeEach(async () => {
 })
 after(() => book.stop())
 
-/** A job with its hold, for which the provider has answered. @returns its request id */
-async function decidedJob(accountId: string): Promise<string> {
+/** A job with its hold. @returns its request id */
+async function openedJob(accountId: string): Promise<string> {
   const requestId = await proxy.newHold(accountId, HOLD)
   const request = sluice.SubmitBatchRequest.create({
     requestId,
@@ -85,6 +86,12 @@ async function decidedJob(accountId: string): Promise<string> {
   } as unknown as sluice.SubmitBatchRequest)
   const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true, limits }
   await openJob(parts, request)
+  return requestId
+}
+
+/** The same for which the provider has answered. */
+async function decidedJob(accountId: string): Promise<string> {
+  const requestId = await openedJob(accountId)
   const job = await jobOf(book.pool, requestId)
   assert.ok(job)
   const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }], usage: USAGE }
@@ -94,8 +101,8 @@ async function decidedJob(accountId: string): Promise<string> {
 
 const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now, limits })
 
-/** Runs the work of control on batch jobs until the book has the receipt of a request. */
-async function untilBooked(requestId: string): Promise<void> {
+/** Runs the work of control on batch jobs. */
+function startService(): BatchService {
   const service = new BatchService({
     pool: book.pool,
     redis: book.redis,
@@ -106,6 +113,12 @@ async function untilBooked(requestId: string): Promise<void> {
     limits,
   })
   service.start()
+  return service
+}
+
+/** Runs it until the book has the receipt of a request. */
+async function untilBooked(requestId: string): Promise<void> {
+  const service = startService()
   const isBooked = async (): Promise<boolean> => {
     await drainAll(book)
     return (await scalar<number>(book.pool, 'SELECT count(*) FROM receipts WHERE request_id = $1', [requestId])) === 1
@@ -188,4 +201,33 @@ test('jobs that cannot be ended yet do not delay the jobs after them', async () 
   assert.equal(await endJobs(), waiting.length)
   await drainAll(book)
   await assertDone(last, CHARGE)
+})
+
+test('jobs of others expire, and their stray holds are voided, while Redis does not say what one account holds', async () => {
+  const stuck = await fundedAccount(book, 10_000)
+  let other = stuck
+  while (shardOf(other) === shardOf(stuck)) other = await fundedAccount(book, 10_000)
+  const [opening, overdue, lost] = [await openedJob(stuck), await openedJob(other), await openedJob(other)]
+  await book.pool.query(`UPDATE batch_jobs SET state = 'opening', created_at_ms = 0 WHERE id = $1`, [opening])
+  await book.pool.query('UPDATE batch_jobs SET deadline_ms = 0 WHERE id = $1', [overdue])
+  await book.pool.query('DELETE FROM batch_jobs WHERE id = $1', [lost])
+  const key = holdsKey(shardOf(stuck), BATCH_OWNER)
+  await book.redis.rename(key, `aside:${key}`)
+  await book.redis.set(key, 'no hash')
+  const stateOf = async (id: string) => (await jobOf(book.pool, id))?.state
+  const service = startService()
+  try {
+    await until('the other job has expired', async () => (await stateOf(overdue)) === 'expired')
+    const isHeld = async () => (await book.redis.hexists(holdsKey(shardOf(other), BATCH_OWNER), lost)) === 1
+    await until('the stray hold is voided', async () => !(await isHeld()))
+    assert.equal(await stateOf(opening), 'opening')
+    await book.redis.rename(`aside:${key}`, key)
+    await book.pool.query('UPDATE batch_jobs SET deadline_ms = 0 WHERE id = $1', [opening])
+    await until('the first job has expired, too', async () => (await stateOf(opening)) === 'expired')
+  } finally {
+    await service.stop()
+  }
+  await drainAll(book)
+  for (const accountId of [stuck, other]) assert.equal(await proxy.freeCoin(accountId), 10_000)
+  await assertCleanAudit(book)
 })
