@@ -1,4 +1,5 @@
 import { FALLBACK_REASONS, type FallbackReason } from '../../contract/catalog/fallback.ts'
+import type { ErrorCode } from '../../contract/errors/errors.ts'
 import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
 import type { AccessLog, RequestRecorder } from './accessLog.ts'
 import { addMembers } from './addMembers.ts'
@@ -16,6 +17,13 @@ export interface CounterRow {
   /** Upper bounds of the buckets of a histogram. */
   readonly buckets?: readonly number[]
 }
+
+const ALERTED_ERRORS: readonly string[] = [
+  'admission_unavailable',
+  'model_unavailable',
+  'upstream_timeout',
+  'upstream_unavailable',
+] satisfies ErrorCode[]
 
 /**
  * The counters of a worker. Their type, their start at zero, their sums over the workers, their text for Prometheus and the
@@ -41,7 +49,12 @@ export const COUNTERS = {
     label: 'status',
     values: ['ok', 'partial', 'failed', 'cut'],
   },
-  errors: { name: 'sluice_errors_total', help: 'Errors answered, by row of the error table', label: 'error' },
+  errors: {
+    name: 'sluice_errors_total',
+    help: 'Errors answered, by row of the error table',
+    label: 'error',
+    values: ALERTED_ERRORS,
+  },
   connectionFaults: {
     name: 'sluice_connection_faults_total',
     help: 'Failed connections to providers, by cause',

@@ -1,5 +1,6 @@
 // Goal: a row of the table of counters is all that a counter needs: it starts at zero, is added up and is rendered.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import {
   addCounters,
@@ -88,4 +89,19 @@ test('a time falls into the first bucket whose bound it does not exceed', () => 
     const { counts, sum } = metrics.counters.admissionSeconds
     assert.deepEqual([counts.indexOf(1), counts.reduce((a, b) => a + b), sum], [bucket, 1, ms / 1_000])
   }
+})
+
+test('the counts that alerts name begin at zero, so that the first one shows as a rise', async () => {
+  const rules = await readFile('deploy/prometheus/rules.yml', 'utf8')
+  const named = [...rules.matchAll(/(sluice_\w+_total)\{\w+=~?"([^"]+)"/g)].flatMap(([, name, values = '']) => {
+    const row = Object.values<CounterRow>(COUNTERS).find((counter) => counter.name === name)
+    return row === undefined
+      ? []
+      : values.split('|').map((value) => ({ name, value, known: row.values?.includes(value) }))
+  })
+  assert.ok(named.length > 0)
+  assert.deepEqual(
+    named.filter(({ known }) => known !== true),
+    [],
+  )
 })
