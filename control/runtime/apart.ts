@@ -10,15 +10,15 @@ export async function apart<T>(
   signal?: AbortSignal,
   endsAll: (error: unknown) => boolean = () => false,
 ): Promise<void> {
-  const errors: unknown[] = []
+  let failure: { readonly error: unknown } | undefined
   for await (const row of rows) {
     if (signal?.aborted === true) break
     try {
       await work(row)
     } catch (error) {
       if (endsAll(error)) throw error
-      errors.push(error)
+      failure ??= { error }
     }
   }
-  if (errors.length > 0) throw errors[0]
+  if (failure !== undefined) throw failure.error
 }
