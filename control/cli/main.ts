@@ -8,6 +8,7 @@ import { UnknownAccountError } from '../identity/accounts/accounts.ts'
 import { UnknownKeyError } from '../identity/keys/keys.ts'
 import type { Limits } from '../limits.ts'
 import { ArchiveError } from '../records/archive/archiveError.ts'
+import { isDatabaseDown } from '../runtime/db/isDatabaseDown.ts'
 import { createPool } from '../runtime/db/pool.ts'
 import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
@@ -91,6 +92,7 @@ const TOLD_IN_A_LINE = [
   IncidentError,
   ArchiveError,
 ]
+const DATABASE_ADVICE = 'once it works again, look whether the command took effect before you repeat it'
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
@@ -116,11 +118,16 @@ async function runCommand(argv: readonly string[], limits: Limits, openDatabase:
   }
 }
 
-/** Errors that an operator caused are reported in one line; all others keep their stack. */
+/** Errors that an operator caused, or a database that failed, are reported in one line; all others keep their stack. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (TOLD_IN_A_LINE.some((kind) => error instanceof kind)) return error.message
+  if (isDatabaseDown(error)) return `the database failed meanwhile (${error.message}): ${DATABASE_ADVICE}`
+  return error.stack ?? error.message
+}
+
 function report(error: unknown): number {
-  const isKnown = TOLD_IN_A_LINE.some((kind) => error instanceof kind)
-  const text = error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : String(error)
-  process.stderr.write(`sluice: ${shownText(text)}\n`)
+  process.stderr.write(`sluice: ${shownText(textOf(error))}\n`)
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }
 

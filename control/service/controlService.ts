@@ -33,7 +33,7 @@ import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
-import { createLookupPool, createPool, type Pool } from '../runtime/db/pool.ts'
+import { createLookupPool, createPool, type Pool, requireWrites } from '../runtime/db/pool.ts'
 import { StatementTimes } from '../runtime/db/statementTimes.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
@@ -110,7 +110,7 @@ export class ControlService {
     const { environment, pool, redis, log, voider, limits } = this
     const port = await this.privateServer.listen({ host: metricsHost, port: metricsPort })
     this.running.push({ name: 'metrics', stop: () => this.privateServer.close() })
-    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
+    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => requireWrites(pool), limits)
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => pingRedis(this.redis), limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)

@@ -1,6 +1,6 @@
-import type { Pool } from 'pg'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
+import { type Pool, requireWrites } from '../runtime/db/pool.ts'
 
 const TIMEOUT_MS = 2_000
 
@@ -20,7 +20,7 @@ export class Readiness {
   async hindrances(): Promise<string[]> {
     if (!this.isStarted) return ['starting']
     const asked: [string, Promise<unknown>][] = [
-      ['PostgreSQL', beforeDeadline(this.pool.query('SELECT 1'), TIMEOUT_MS, late)],
+      ['PostgreSQL', beforeDeadline(requireWrites(this.pool), TIMEOUT_MS, late)],
       ['Redis', pingRedis(this.redis)],
     ]
     const answers = await Promise.all(

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { RuntimeLimits } from '../limits.ts'
+import { isDatabaseDown, ReadOnlyDatabaseError } from './isDatabaseDown.ts'
 import type { StatementTimes } from './statementTimes.ts'
 
 const INT8_OID = 20
@@ -130,7 +131,8 @@ class BookPool extends pg.Pool {
 }
 
 /**
- * Runs `work` on its own connection, which is returned to the pool afterwards, or closed when it broke.
+ * Runs `work` on its own connection, which is returned to the pool afterwards, or closed when it broke. One to a server that
+ * takes no work is closed, too: the next one may lead to the server that took over.
  * @param work also gets a function to report a failure after which the connection must not be reused
  */
 export async function withClient<T>(
@@ -145,10 +147,24 @@ export async function withClient<T>(
   client.on('error', onBroken)
   try {
     return await work(client, onBroken)
+  } catch (error) {
+    if (isDatabaseDown(error)) broken ??= error as Error
+    throw error
   } finally {
     client.off('error', onBroken)
     client.release(broken)
   }
+}
+
+/**
+ * Asks whether the server takes writes.
+ * @throws ReadOnlyDatabaseError when it takes none; the error of the connection when it does not answer
+ */
+export function requireWrites(pool: Pick<pg.Pool, 'connect'>): Promise<void> {
+  return withClient(pool, async (client) => {
+    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
+    if (rows[0]?.transaction_read_only !== 'off') throw new ReadOnlyDatabaseError()
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Pool } from '../db/pool.ts'
+import { type Pool, requireWrites } from '../db/pool.ts'
 import type { RuntimeLimits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { type GaugeGroup, gaugeGroup } from '../metrics/metricGroups.ts'
@@ -25,6 +25,7 @@ export function postgresProbe(pool: Pool, log: Logger, limits: RuntimeLimits): S
   return new ServerProbe({
     name: 'postgres',
     ask: async () => {
+      await requireWrites(pool)
       const { rows } = await pool.query<PostgresState>(STATE)
       if (rows[0] === undefined) throw new Error('PostgreSQL does not show its sessions')
       return rows[0]
@@ -40,7 +41,8 @@ export function postgresProbe(pool: Pool, log: Logger, limits: RuntimeLimits): S
 export function postgresGauges(pool: Pool, probe: ServerProbe<PostgresState>): GaugeGroup {
   return gaugeGroup(
     {
-      postgres_round_trip_seconds: 'Time of a small statement at PostgreSQL, or for how long none was answered',
+      postgres_round_trip_seconds:
+        'Time of a small statement at PostgreSQL, or for how long none was answered or it took no writes',
       postgres_pool_connections: "Connections of this control's pool",
       postgres_pool_idle: 'Of these, those that nothing uses',
       postgres_pool_waiting: 'Callers that wait for a connection of the pool',

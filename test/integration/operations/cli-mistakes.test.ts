@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { callCli, runCli } from '../../support/cli.ts'
@@ -108,4 +108,19 @@ test('an unreachable database is reported in one line', async () => {
   writeFileSync(join(run, 'run.json'), '{"database_url":"postgres://u:secret@127.0.0.1:1/x"}')
   const ended = await callCli(['account', 'list'], { ...world.env, SLUICE_DATA: run })
   assert.match(ended.stderr, /not reachable: is `make run` running\?/)
+})
+
+test('a database that fails while a command runs is reported in one line', async () => {
+  const run: { database_url: string; redis_url: string } = JSON.parse(readFileSync(join(world.dir, 'run.json'), 'utf8'))
+  const url = new URL(run.database_url)
+  url.searchParams.set('options', '-c default_transaction_read_only=on')
+  for (const args of [['account', 'create', '--name', 'Nobody'], ['audit']]) {
+    const result = await callCli(args, { ...world.env, DATABASE_URL: url.href, REDIS_URL: run.redis_url })
+    assert.match(
+      result.stderr,
+      /^sluice: the database failed meanwhile \([^\n]*read-only[^\n]*\): [^\n]*\n$/,
+      args.join(' '),
+    )
+    assert.deepEqual([result.code, result.stdout], [1, ''])
+  }
 })

@@ -34,6 +34,7 @@ const limits = limitsWith({
 
 let book: Book
 let postgresPort: number
+let databaseName: string
 let postgresRelay: Relay
 let redisRelay: Relay
 let pool: Pool
@@ -49,6 +50,7 @@ before(async () => {
   const { options } = book.pool as unknown as { options: { connectionString: string } }
   const database = new URL(options.connectionString)
   postgresPort = Number(database.port)
+  databaseName = database.pathname.slice(1)
   postgresRelay = await Relay.start(postgresPort)
   database.host = `127.0.0.1:${postgresRelay.port}`
   const server = new URL(book.redisServer.url)
@@ -154,6 +156,18 @@ test('a database that refuses connections is seen in the metric for as long as i
   await logged('postgres_recovered', () => {
     postgresRelay.targetPort = postgresPort
   })
+  await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
+})
+
+test('a database that takes no writes is seen as one that is away', async () => {
+  await until('it is in time', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
+  const alter = (what: string) => book.pool.query(`ALTER DATABASE "${databaseName}" ${what}`)
+  await began('postgres_slow', async () => {
+    await alter('SET default_transaction_read_only = on')
+    postgresRelay.breakAll()
+  })
+  await until('the metric grows', async () => (await scraped('postgres_round_trip_seconds')) > 1.5)
+  await logged('postgres_recovered', () => alter('RESET default_transaction_read_only'))
   await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
 })
 

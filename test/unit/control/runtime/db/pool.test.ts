@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createPool } from '../../../../../control/runtime/db/pool.ts'
+import { isDatabaseDown } from '../../../../../control/runtime/db/isDatabaseDown.ts'
+import {
+  createPool,
+  type Pool,
+  type Queryable,
+  requireWrites,
+  withClient,
+  withTransaction,
+} from '../../../../../control/runtime/db/pool.ts'
 import { limitsWith } from '../../../../support/limits.ts'
 import { freshDatabase } from '../../../../support/services.ts'
 import { until } from '../../../../support/until.ts'
@@ -15,5 +23,31 @@ test('connections that nothing uses are closed after limits.databaseIdleMs, thos
     await Promise.all(queries)
     assert.equal(connections.totalCount, CONNECTIONS)
     await until('the connections are closed', () => connections.totalCount === 0)
+  }
+})
+
+test('a connection to a server that takes no writes is closed, so that the next one may lead to another server', async (t) => {
+  const url = await freshDatabase({ empty: true })
+  const [pool, operator] = [1, 2].map((most) => createPool(url, limitsWith({ databaseConnectionsMax: most }))) as [
+    Pool,
+    Pool,
+  ]
+  t.after(() => Promise.all([pool.end(), operator.end()]))
+  await operator.query('CREATE TABLE written (at integer)')
+  const alter = (what: string) => operator.query(`ALTER DATABASE "${new URL(url).pathname.slice(1)}" ${what}`)
+  const insert = (client: Queryable) => client.query('INSERT INTO written VALUES (1)')
+  const writes = [
+    () => withTransaction(pool, insert),
+    () => withClient(pool, insert),
+    () => withClient(pool.locks, insert),
+    () => requireWrites(pool),
+  ]
+  for (const write of writes) {
+    for (const connections of [pool, pool.locks])
+      await withClient(connections, async (_, onBroken) => onBroken(new Error('the next session is a new one')))
+    await alter('SET default_transaction_read_only = on')
+    await assert.rejects(write(), isDatabaseDown)
+    await alter('RESET default_transaction_read_only')
+    await write()
   }
 })
