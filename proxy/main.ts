@@ -1,11 +1,11 @@
 import '../contract/std/mendedJson.ts'
-import { pino } from 'pino'
+import { newLog } from '../contract/std/newLog.ts'
 import { ProxyProgram } from './proxyProgram.ts'
 import { forkWorker } from './supervisor/forkWorker.ts'
 
 const program = new ProxyProgram({
   environment: process.env,
-  log: pino({ base: { process: 'proxy-main' } }),
+  log: newLog({ base: { process: 'proxy-main' } }),
   startWorker: forkWorker,
   onEnd: (status) => process.exit(status),
 })

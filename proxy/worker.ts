@@ -1,8 +1,8 @@
 import '../contract/std/mendedJson.ts'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
+import { newLog } from '../contract/std/newLog.ts'
 import { newSignal } from '../contract/std/signal.ts'
 import { ClockDifference } from '../contract/wire/clockDifference.ts'
 import { newId } from '../contract/wire/ids.ts'
@@ -64,7 +64,7 @@ import { RouteViews } from './upstream/routeViews.ts'
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const owner = newId('own')
-const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
+const log = newLog({ level: config.logLevel, base: { process: 'proxy', owner } })
 const fault = faultLog(log)
 
 const commands = connectRedis(config.redisUrl, { failAfterMs: limits.redisTimeoutMs })

@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { newLog } from '../../contract/std/newLog.ts'
 import type { Product } from '../api/product.ts'
 import { ControlProgram } from './controlProgram.ts'
 
@@ -10,7 +10,7 @@ export async function runControl(products: readonly Product[]): Promise<void> {
   const program = new ControlProgram({
     products,
     environment: process.env,
-    log: pino({ name: 'control', level: 'info' }),
+    log: newLog({ name: 'control', level: 'info' }),
     print: (text) => void process.stderr.write(text),
     onEnd: (status) => process.exit(status),
   })
