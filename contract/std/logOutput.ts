@@ -1,4 +1,4 @@
-import { write, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
 
 const STANDARD_OUTPUT = 1
 /** Of lines that wait; those beyond it are dropped. */
@@ -8,17 +8,18 @@ const REST_MS = 100
 
 /**
  * Standard output for the lines of a log. One that takes nothing, such as a file on a full disk or a pipe whose reader is gone,
- * ends no program and keeps none from ending: lines wait in memory until it takes them.
+ * ends no program and keeps none from ending: lines wait in memory until it takes them. Lines are written synchronously, so that
+ * the last ones before the end of a process are not lost.
  */
 export class LogOutput {
   private readonly file: number
   private readonly waiting: Buffer[] = []
   private waitingBytes = 0
-  private isBusy = false
+  private rest: NodeJS.Timeout | undefined
 
   constructor(file: number = STANDARD_OUTPUT) {
     this.file = file
-    process.on('exit', () => this.flushSync())
+    process.on('exit', () => this.send())
   }
 
   /** @param line with its line end */
@@ -27,40 +28,21 @@ export class LogOutput {
     if (this.waitingBytes + bytes.length > WAITING_BYTES_MAX) return
     this.waiting.push(bytes)
     this.waitingBytes += bytes.length
-    if (!this.isBusy) this.send()
+    if (this.rest === undefined) this.send()
   }
 
   /** Writes the part of what waits that the output takes immediately. */
-  flushSync(): void {
-    try {
-      for (let bytes = this.take(); bytes !== undefined; bytes = this.take())
-        this.keep(bytes.subarray(writeSync(this.file, bytes)))
-    } catch {
-      // There is nowhere to say it.
-    }
-  }
-
   private send(): void {
-    const bytes = this.take()
-    this.isBusy = bytes !== undefined
-    if (bytes === undefined) return
-    write(this.file, bytes, (error, written) => {
-      this.keep(bytes.subarray(error === null ? written : 0))
-      if (error === null) this.send()
-      else setTimeout(() => this.send(), REST_MS).unref()
-    })
-  }
-
-  private take(): Buffer | undefined {
-    const bytes = this.waiting.shift()
-    this.waitingBytes -= bytes?.length ?? 0
-    return bytes
-  }
-
-  /** Puts back what was not written. */
-  private keep(rest: Buffer): void {
-    if (rest.length === 0) return
-    this.waiting.unshift(rest)
-    this.waitingBytes += rest.length
+    this.rest = undefined
+    try {
+      for (let bytes = this.waiting[0]; bytes !== undefined; bytes = this.waiting[0]) {
+        const written = writeSync(this.file, bytes)
+        this.waitingBytes -= written
+        if (written === bytes.length) this.waiting.shift()
+        else this.waiting[0] = bytes.subarray(written)
+      }
+    } catch {
+      this.rest = setTimeout(() => this.send(), REST_MS).unref()
+    }
   }
 }

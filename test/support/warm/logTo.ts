@@ -12,12 +12,10 @@ for (const stream of ['stdout', 'stderr'] as const) {
 }
 
 /** The log of a program is written to the file of standard output, and not to its stream. */
-for (const name of ['write', 'writeSync'] as const) {
-  const original = fs[name] as (file: number, ...more: readonly unknown[]) => unknown
-  Reflect.set(fs, name, (file: number, ...more: readonly unknown[]) =>
-    original(file === STANDARD_OUTPUT ? log : file, ...more),
-  )
-}
+const { writeSync } = fs as { writeSync: (file: number, ...more: readonly unknown[]) => number }
+Reflect.set(fs, 'writeSync', (file: number, ...more: readonly unknown[]) =>
+  writeSync(file === STANDARD_OUTPUT ? log : file, ...more),
+)
 syncBuiltinESMExports()
 
 /** Has all that this process writes from here on go to this file; pino writes to a stream that is another one, too. */
