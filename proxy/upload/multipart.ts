@@ -11,6 +11,7 @@ const DASH = 45
 const SPACE = 32
 const TAB = 9
 const CR = 13
+const NO_NAME = 'a part has no Content-Disposition: form-data with a name'
 
 /** A part of a form; `data` is a view of the body. */
 export interface FormPart {
@@ -44,8 +45,8 @@ export function parseMultipart(body: Buffer, contentType: string, limits: Upload
     const headAt = lineEnd(body, at)
     if (headAt < 0) throw incomplete('right behind a boundary')
     if (parts.length >= limits.formPartsMax) throw bad(`it has more than ${limits.formPartsMax} parts`)
-    const { dataAt, head } = readHead(body, headAt, limits)
-    const end = nextDelimiter(body, inner, Math.max(headAt, dataAt - CRLF.length), limits)
+    const end = nextDelimiter(body, inner, headAt - CRLF.length, limits)
+    const { dataAt, head } = readHead(body, headAt, end, limits)
     if (end < 0) throw incomplete('before its closing boundary')
     parts.push({ ...head, data: body.subarray(dataAt, Math.max(dataAt, end)) })
     at = end + inner.length
@@ -113,11 +114,17 @@ interface PartHead {
   readonly filename: string | null
 }
 
-function readHead(body: Buffer, at: number, limits: UploadLimits): { dataAt: number; head: PartHead } {
-  const end = body.subarray(at, at + limits.formHeadBytesMax).indexOf(HEAD_END)
+/** @param partEnd where the part ends, or -1 */
+function readHead(body: Buffer, at: number, partEnd: number, limits: UploadLimits): { dataAt: number; head: PartHead } {
+  if (body[at] === CR || partEnd === at - CRLF.length) throw bad(NO_NAME)
+  const last = partEnd < 0 ? body.length : partEnd + CRLF.length
+  const most = at + limits.formHeadBytesMax
+  const end = body.subarray(at, Math.min(last, most)).indexOf(HEAD_END)
   if (end < 0) {
-    if (body.length - at > limits.formHeadBytesMax) throw bad('the headers of a part are too long')
-    throw incomplete('within the headers of a part')
+    if (last > most) throw bad('the headers of a part are too long')
+    throw partEnd < 0
+      ? incomplete('within the headers of a part')
+      : bad('the headers of a part do not end with an empty line')
   }
   let head: PartHead | undefined
   for (const line of body.toString('utf8', at, at + end).split('\r\n')) {
@@ -130,7 +137,7 @@ function readHead(body: Buffer, at: number, limits: UploadLimits): { dataAt: num
       throw bad(`the transfer encoding ${JSON.stringify(value.slice(0, 32))} is not taken; send the bytes as they are`)
     }
   }
-  if (head === undefined) throw bad('a part has no Content-Disposition: form-data with a name')
+  if (head === undefined) throw bad(NO_NAME)
   return { dataAt: at + end + HEAD_END.length, head }
 }
 

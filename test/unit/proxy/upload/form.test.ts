@@ -101,6 +101,18 @@ const REFUSED: [name: string, code: string, body: string | Buffer, type?: string
   ['another boundary', 'bad_multipart', field('a', 'x') + END, 'multipart/form-data; boundary=c'],
   ['an empty body', 'bad_multipart', ''],
   ['no header', 'bad_multipart', `--b\r\n\r\nx\r\n\r\n${END}`],
+  ['no header, in a form without a blank line', 'bad_multipart', `--b\r\n\r\nx\r\n${END}`],
+  ['no header before other parts', 'bad_multipart', `--b\r\n\r\nx\r\n${field('a', 'x')}${END}`],
+  ['a part of nothing', 'bad_multipart', `--b\r\n${END}`],
+  ['a part of nothing before others', 'bad_multipart', `--b\r\n${field('a', 'x')}${END}`],
+  ['headers without an end', 'bad_multipart', `--b\r\n${HEAD}\r\n${END}`],
+  ['headers without an end before others', 'bad_multipart', `--b\r\n${HEAD}\r\n${field('a', 'x')}${END}`],
+  [
+    'headers that another part would end',
+    'bad_multipart',
+    `--b:c\r\n${HEAD}\r\n${field('d', 'x')}${END}`.replaceAll('--b\r', '--b:c\r').replace('--b--', '--b:c--'),
+    'multipart/form-data; boundary="b:c"',
+  ],
   ['no disposition', 'bad_multipart', `--b\r\ncontent-type: text/plain\r\n\r\nx\r\n${END}`],
   ['another disposition', 'bad_multipart', `--b\r\n${HEAD.replace('form-data', 'attachment')}\r\n\r\nx\r\n${END}`],
   ['a disposition without a name', 'bad_multipart', `--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n${END}`],
@@ -119,8 +131,16 @@ for (const [name, code, body, type] of REFUSED) {
   test(`${code}: ${name}`, () => assert.equal(codeOf(body, type), code))
 }
 
+test('a part without headers is named', () => {
+  for (const body of [`--b\r\n\r\nx\r\n${END}`, `--b\r\n${END}`]) {
+    assert.throws(() => parseMultipart(Buffer.from(body), TYPE, limits), /a part has no Content-Disposition/)
+  }
+  const endless = Buffer.from(`--b\r\n${HEAD}\r\n${END}`)
+  assert.throws(() => parseMultipart(endless, TYPE, limits), /the headers of a part do not end with an empty line/)
+})
+
 test('a form truncated anywhere is rejected', () => {
-  const body = field('a', 'x'.repeat(20)) + field('b', '\r\n--b') + END.slice(0, -2)
+  const body = field('a', 'x'.repeat(20)) + field('b', '\r\n--bc') + END.slice(0, -2)
   for (let cut = 0; cut < body.length; cut++) {
     const code = codeOf(body.slice(0, cut))
     assert.ok(code === 'body_incomplete' || (code === 'bad_multipart' && cut < 10), `${cut}: ${code}`)
