@@ -16,14 +16,15 @@ const INSTEAD: readonly (readonly [path: string, hint: string])[] = [
 ]
 
 /**
- * The path that a client of an unknown path probably looks for. Clients use base URLs with and without /v1, call what is not paid
+ * The path that a client of an unknown path probably looks for. Clients use base URLs with and without /v1 and with a slash at the end, call what is not paid
  * per request under /x402, and know the APIs of other providers.
  * @param isServed whether there is such a path
  * @returns the end of the sentence "There is no GET /path; ..."
  */
 export function hintFor(path: string, isServed: (path: string) => boolean): string {
-  const meant = path.startsWith('/v1/v1/') ? path.slice(3) : `/v1${path}`
-  if (isServed(meant)) return `use ${meant}`
+  const single = path.replace(/\/{2,}/g, '/')
+  const meant = [single, single.startsWith('/v1/v1/') ? single.slice(3) : `/v1${single}`].find(isServed)
+  if (meant !== undefined) return `use ${meant}`
   if (path.startsWith('/x402/') && isServed(path.slice(5))) {
     return `it is not paid per request: use ${path.slice(5)}, see /llms.txt for its credential`
   }

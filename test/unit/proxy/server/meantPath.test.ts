@@ -12,6 +12,13 @@ test('a base URL with /v1 twice or not at all gets the path with it', () => {
   assert.equal(hint('/chat/completions'), 'use /v1/chat/completions')
 })
 
+test('a base URL that ends with a slash gets the path without the second one', () => {
+  assert.equal(hint('//v1/models'), 'use /v1/models')
+  assert.equal(hint('/v1//chat///completions'), 'use /v1/chat/completions')
+  assert.equal(hint('//models'), 'use /v1/models')
+  assert.equal(hint('//'), 'see /llms.txt for what is served')
+})
+
 test('a path under /x402 that is not paid per request gets the one that takes a key', () => {
   assert.match(hint('/x402/v1/messages'), /not paid per request: use \/v1\/messages,/)
   assert.equal(hint('/x402/v1/nothing'), 'see /llms.txt for what is served')
