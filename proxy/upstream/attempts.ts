@@ -135,6 +135,7 @@ export class Attempts implements UpstreamListener {
     const wasCommitted = isCommitted(this.phase)
     this.enter('over')
     this.outputTimer?.stop()
+    this.refusal?.stop()
     if (!wasCommitted) this.options.health.undecided(this.route.id)
     this.watched?.givenUp(Date.now())
     this.call?.cancel()
@@ -144,8 +145,7 @@ export class Attempts implements UpstreamListener {
     if (this.phase === 'over') return
     try {
       if (status < 200 || status > 299) {
-        this.enter('refusing')
-        this.refusal = new RefusedAnswer(status, headers)
+        this.refuseBy(status, headers)
         return
       }
       this.enter('answering')
@@ -158,9 +158,8 @@ export class Attempts implements UpstreamListener {
   onData(bytes: Buffer): void {
     if (this.phase === 'over') return
     if (this.refusal !== null) {
-      if (this.refusal.add(bytes)) return
-      this.call?.cancel()
-      return this.refused(this.refusal)
+      if (!this.refusal.add(bytes)) this.refusedAlready(this.refusal)
+      return
     }
     try {
       this.options.listener.onData(bytes)
@@ -212,6 +211,20 @@ export class Attempts implements UpstreamListener {
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
     this.watched?.failed(timedOut)
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
+  }
+
+  private refuseBy(status: number, headers: UpstreamHeaders): void {
+    this.enter('refusing')
+    const answer = new RefusedAnswer(status, headers, this.options.limits.errorBodyMs, () =>
+      this.refusedAlready(answer),
+    )
+    this.refusal = answer
+  }
+
+  /** The rest of its body is not awaited. */
+  private refusedAlready(answer: RefusedAnswer): void {
+    this.call?.cancel()
+    this.refused(answer)
   }
 
   private refused(answer: RefusedAnswer): void {

@@ -18,6 +18,8 @@ export const UPSTREAM_LIMITS = {
   tlsSessionAgeMs: 3_600_000,
   /** Routes that are tried for one request. */
   routeAttemptsMax: 4,
+  /** How long the body of an error answer may take after its head, in milliseconds; the status counts by itself then. */
+  errorBodyMs: 5_000,
   /** Memory of all such answers of a process until they are read, in bytes. */
   answerBytesOpenMax: 268_435_456,
   /** The part of them that comes from registered providers, in bytes: they cannot take the memory of others' answers. */

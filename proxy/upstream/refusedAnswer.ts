@@ -1,5 +1,6 @@
 import { readProviderError } from '../../contract/providers/providerError.ts'
 import { withQuotaWait } from '../../contract/providers/quotaWait.ts'
+import { checkDeadlineIn } from '../checkDeadlines.ts'
 import { AnswerBody } from './answerBody.ts'
 import type { AttemptsOptions } from './attemptsOptions.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
@@ -15,10 +16,16 @@ export class RefusedAnswer {
   readonly status: number
   private readonly headers: UpstreamHeaders
   private readonly body = new AnswerBody()
+  private readonly timer: NodeJS.Timeout
+  private isOver = false
 
-  constructor(status: number, headers: UpstreamHeaders) {
+  /** @param onLate called when its body has not come `waitMs` after its head */
+  constructor(status: number, headers: UpstreamHeaders, waitMs: number, onLate: () => void) {
     this.status = status
     this.headers = headers
+    this.timer = checkDeadlineIn(waitMs, () => {
+      if (!this.isOver) onLate()
+    })
   }
 
   /** @returns whether more of it is read */
@@ -28,8 +35,15 @@ export class RefusedAnswer {
     return bytes.length <= room
   }
 
-  /** Its meaning, once it is whole. */
+  /** Nothing more of it is awaited. */
+  stop(): void {
+    this.isOver = true
+    clearTimeout(this.timer)
+  }
+
+  /** Its meaning, once it is whole or no more of it is awaited. */
   read({ rule, classify, limits }: AttemptsOptions): Refusal {
+    this.stop()
     const { status } = this
     const nowMs = Date.now()
     const headMs = retryAfterMs(this.headers, nowMs, Number.MAX_SAFE_INTEGER)

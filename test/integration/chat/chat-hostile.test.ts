@@ -31,7 +31,7 @@ before(async () => {
     routes: [{ provider: 'scripted', model: name }],
   }))
   stack = await startStack({
-    limits: { breakerFailures: 100, lingerMs: 10_000 },
+    limits: { breakerFailures: 100, lingerMs: 10_000, errorBodyMs: 500 },
     catalog: {
       providers: [{ id: 'scripted', base_url: provider.url }],
       models: [
@@ -39,6 +39,10 @@ before(async () => {
         {
           id: 'test/failover',
           routes: ['error-first', 'late-error'].map((model) => ({ provider: 'scripted', model })),
+        },
+        {
+          id: 'test/slow-errors',
+          routes: ['error-stalls', 'error-trickles', 'gzip'].map((model) => ({ provider: 'scripted', model })),
         },
       ],
     },
@@ -162,6 +166,19 @@ test('a response with a false Content-Encoding, an unknown coding, or a decompre
     }
   }
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/gzip-bomb-error' }), 429, 'rate_limited')
+})
+
+test('an error answer whose body does not come counts by its status, and the next route serves', async () => {
+  for (const stream of [false, true]) {
+    const since = performance.now()
+    const reply = await chat(stack.baseUrl, apiKey, { model: 'test/slow-errors', stream })
+    assert.equal(reply.status, 200, reply.text)
+    assert.match(reply.text, /hello/)
+    assert.ok(performance.now() - since < 30_000)
+  }
+  assertError(await chat(stack.baseUrl, apiKey, { model: 'test/error-stalls' }), 502, 'upstream_unavailable')
+  const limited = await chat(stack.baseUrl, apiKey, { model: 'test/error-trickles' })
+  assertError(limited, 429, 'rate_limited')
 })
 
 test('a missing count of output tokens is not zero', async () => {

@@ -59,6 +59,15 @@ export const PLAYS: Record<string, Play> = {
       response.end('data: [DONE]\n\n')
     })
   },
+  'error-stalls': (response) => {
+    response.writeHead(500, { 'content-length': 1_000 })
+    response.write('{"error":')
+  },
+  'error-trickles': (response) => {
+    response.writeHead(429, { 'retry-after': '7' })
+    const timer = setInterval(() => response.write(' '), 20)
+    response.on('close', () => clearInterval(timer))
+  },
   'upper-case': (response) => {
     response.writeHead(200, { 'content-type': 'Text/Event-Stream' })
     event(response, chunk({ content: 'x' }, 'stop'))
