@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { OutBuffer } from './outBuffer.ts'
 
 const LF = 10
@@ -22,6 +23,14 @@ export function appendComment(out: OutBuffer, bytes: Buffer, start: number, end:
  */
 export function joinLines(bytes: Buffer, start: number, end: number): void {
   for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
+}
+
+/**
+ * Whole events in UTF-8: bytes that are none become U+FFFD, as in a reader of event streams. Clients that decode strictly would
+ * lose the rest of the stream.
+ */
+export function inUtf8(bytes: Buffer): Buffer {
+  return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'))
 }
 
 /** Parses JSON bytes; null when they are invalid. */

@@ -6,6 +6,7 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import { isPaid, type RelayStream, type StreamTail } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
+import { inUtf8 } from '../../sse/sseText.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
@@ -217,7 +218,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private send(fresh: Buffer): void {
-    const bytes = this.preambleBytes > 0 ? Buffer.concat([...this.preamble, fresh]) : fresh
+    const bytes = inUtf8(this.preambleBytes > 0 ? Buffer.concat([...this.preamble, fresh]) : fresh)
     this.preamble = []
     this.preambleBytes = 0
     const { exchange, services } = this

@@ -4,7 +4,7 @@ import { isSomeText } from '../../json/jsonSpans.ts'
 import { dataKind } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
-import { joinLines } from '../../sse/sseText.ts'
+import { inUtf8, joinLines } from '../../sse/sseText.ts'
 import type { ModalityLimits } from './limits.ts'
 import type { EventKind, EventPlan } from './operation.ts'
 
@@ -80,7 +80,7 @@ export class MediaEvents implements FrameSink {
     if (found === ends) this.ends++
     else this.hasPiece = true
     this.out.appendText(`event: ${found.type}\ndata: `)
-    this.out.appendAll(event)
+    this.out.appendAll(inUtf8(event))
     this.out.appendAll(END)
   }
 }

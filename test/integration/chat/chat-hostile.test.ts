@@ -13,6 +13,7 @@ import {
   type Receipt,
   receiptOf,
   streamedText,
+  takeApart,
 } from '../../support/clients/chatClient.ts'
 import { HealthWatch } from '../../support/clients/healthWatch.ts'
 import { itemOf } from '../../support/present.ts'
@@ -179,6 +180,22 @@ test('an error answer whose body does not come counts by its status, and the nex
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/error-stalls' }), 502, 'upstream_unavailable')
   const limited = await chat(stack.baseUrl, apiKey, { model: 'test/error-trickles' })
   assertError(limited, 429, 'rate_limited')
+})
+
+test('bytes of a stream that are no UTF-8 reach its client as U+FFFD', async () => {
+  const request = { model: 'test/not-utf8', messages: [{ role: 'user', content: 'hello' }] }
+  const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...request, stream: true }),
+  })
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(await response.arrayBuffer())
+  const stream = takeApart({ status: response.status, headers: response.headers, text })
+  assert.equal(streamedText(stream), 'na\ufffdve caf\ufffd \ufffd\ufffd sound\u00e9\u754c fin\ufffd')
+  assert.deepEqual([stream.done, stream.receipt?.cost.units], [true, '20000'])
+  assert.match(text, /^: gar\ufffdon$/m)
+  const whole = completion(await chat(stack.baseUrl, apiKey, request))
+  assert.match(JSON.stringify(whole), /"caf\ufffd"/)
 })
 
 test('a missing count of output tokens is not zero', async () => {

@@ -59,6 +59,28 @@ export const PLAYS: Record<string, Play> = {
       response.end('data: [DONE]\n\n')
     })
   },
+  'not-utf8': (response, { stream }) => {
+    if (stream !== true) {
+      response.setHeader('content-type', 'application/json')
+      response.end(Buffer.from(COMPLETION.replace('hello', 'caf\xe9'), 'latin1'))
+      return
+    }
+    beginEvents(response)
+    const latin1 = (text: string) => response.write(Buffer.from(text, 'latin1'))
+    latin1(': gar\xe7on\n\n')
+    for (const word of ['na\xefve', ' caf\xe9', ' \xff\xfe'])
+      latin1(`data: ${JSON.stringify(chunk({ content: word }))}\n\n`)
+    const whole = Buffer.from(`data: ${JSON.stringify(chunk({ content: ' sound\u00e9\u754c' }))}\n\n`)
+    const middle = whole.indexOf(0xc3) + 1
+    response.write(whole.subarray(0, middle))
+    later(() => {
+      response.write(whole.subarray(middle))
+      latin1(`data: ${JSON.stringify(chunk({ content: ' fin\xe9' }))}\n\n`)
+      event(response, chunk({}, 'stop'))
+      event(response, { choices: [], usage: USAGE })
+      response.end('data: [DONE]\n\n')
+    })
+  },
   'error-stalls': (response) => {
     response.writeHead(500, { 'content-length': 1_000 })
     response.write('{"error":')

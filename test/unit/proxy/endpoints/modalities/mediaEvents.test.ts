@@ -87,3 +87,11 @@ for (const [name, bytes, got, end, error = null] of ROWS) {
     }
   })
 }
+
+test('bytes that are no UTF-8 are replaced', () => {
+  const events = new MediaEvents(PLAN, limits)
+  const buffer = new OutBuffer()
+  events.push(Buffer.from(`data: {"type":"whole","data":"caf\xe9"}\n\n`, 'latin1'), buffer)
+  const sent = new TextDecoder('utf-8', { fatal: true }).decode(buffer.view())
+  assert.equal(sent, out('{"type":"whole","data":"caf\ufffd"}'))
+})
