@@ -3,15 +3,11 @@ import { checkDeadlines } from '../checkDeadlines.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import { type BodyHost, type BodyOptions, IncomingBody } from './incomingBody.ts'
 import type { ServerLimits } from './limits.ts'
+import { KEEP_OPEN_MS } from './stalledAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
 const CHECKS_PER_TIMEOUT = 16
-/**
- * The server package silently closes a connection that receives less than 160 kB of a body in 8 to 12 seconds. That timer is
- * restarted at this interval for bodies that are within the gateway's own timeout.
- */
-const KEEP_OPEN_MS = 4_000
 const CHECK_MAX_MS = 2_000
 
 /**

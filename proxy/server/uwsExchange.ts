@@ -15,6 +15,8 @@ import {
 } from './exchange.ts'
 import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from './exchangePhase.ts'
 import type { ParsedHead } from './head.ts'
+import { SlowReader } from './slowReader.ts'
+import type { StalledAnswers } from './stalledAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
@@ -28,6 +30,7 @@ const OF_BROWSERS = '\r\naccess-control-allow-origin: *\r\naccess-control-expose
 export interface ExchangeHost {
   /** Connections end with their next answer. */
   readonly isLeaving: boolean
+  readonly stalled: StalledAnswers
   /** Called with every error that a client is answered. */
   readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   /** Called once for every exchange, when its answer has ended or its client has disconnected. */
@@ -85,7 +88,7 @@ export class UwsExchange implements Exchange {
   private phase: ExchangePhase = 'open'
   private goneListener: GoneListener | null = null
   private drainListener: DrainListener | null = null
-  private drainArmed = false
+  private slow: SlowReader | undefined
   private outgoing: Uint8Array | undefined
   private writeOk = true
   private streamHeaders: HeaderList | undefined
@@ -132,12 +135,7 @@ export class UwsExchange implements Exchange {
 
   setDrainListener(listener: DrainListener | null): void {
     this.drainListener = listener
-    if (listener === null || this.drainArmed || isClosed(this.phase)) return
-    this.drainArmed = true
-    this.res.onWritable(() => {
-      this.drainListener?.onDrain()
-      return true
-    })
+    if (listener !== null && !isClosed(this.phase)) this.slow ??= this.slowReader()
   }
 
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
@@ -178,15 +176,19 @@ export class UwsExchange implements Exchange {
   }
 
   write(bytes: Uint8Array): boolean {
-    if (isClosed(this.phase)) return true
+    if (isClosed(this.phase) || this.slow?.isEnding === true) return true
     this.outgoing = bytes
     this.res.cork(this.corkedWrite)
     this.outgoing = undefined
+    if (!this.writeOk) {
+      this.slow ??= this.slowReader()
+      this.slow.stall()
+    }
     return this.writeOk
   }
 
   end(bytes: Uint8Array): void {
-    if (isClosed(this.phase)) return
+    if (isClosed(this.phase) || this.slow?.keep(bytes) === true) return
     const headDue = this.phase === 'begun'
     const last = this.kept(bytes)
     this.enter('ended')
@@ -208,6 +210,13 @@ export class UwsExchange implements Exchange {
     const body = this.incoming
     this.incoming = undefined
     return body
+  }
+
+  private slowReader(): SlowReader {
+    return new SlowReader(this.res, this.host.stalled, (last) => {
+      if (last === undefined) this.drainListener?.onDrain()
+      else this.end(last)
+    })
   }
 
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
@@ -275,6 +284,7 @@ export class UwsExchange implements Exchange {
   }
 
   private endRequest(): void {
+    this.slow?.release()
     this.incoming?.release()
     this.incoming = undefined
     this.host.onEnded()
