@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
 import type { RefusalFigures } from '../../contract/errors/figures.ts'
 import type { RequestTrace } from '../traces/requestTrace.ts'
+import { errorHeaders, fieldsOf, statusLine } from './answerFields.ts'
 import {
   type AnswerDecorator,
   type BodyLease,
@@ -22,7 +22,6 @@ import type { HttpResponse } from './uws.ts'
 /** Headers after the content type of every stream. */
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
-const DEFAULT_RETRY_SECONDS = 1
 /** For pages of any origin. Requests of browsers have no cookies here, so that the asterisk stands for every header of the answer. */
 const OF_BROWSERS = '\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *'
 
@@ -41,30 +40,6 @@ const EMPTY = Buffer.alloc(0)
 const OK = '200 OK'
 const KEEP_ALIVE = `\r\nkeep-alive: timeout=${KEEP_ALIVE_SECONDS}`
 const NOT_MODIFIED = 304
-const statusLines = new Map<number, string>()
-
-function statusLine(status: number): string {
-  let line = statusLines.get(status)
-  if (line === undefined) {
-    line = `${status} ${STATUS_CODES[status] ?? ''}`
-    statusLines.set(status, line)
-  }
-  return line
-}
-
-function fieldsOf(headers: HeaderList): string {
-  let fields = ''
-  for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`
-  return fields
-}
-
-function errorHeaders(error: GatewayError, extra?: HeaderList): HeaderList {
-  const headers = ['x-should-retry', error.retryable ? 'true' : 'false']
-  const mayRetry = error.status === 429 || error.status === 503
-  const seconds = error.retryAfterSeconds ?? (mayRetry ? DEFAULT_RETRY_SECONDS : undefined)
-  if (seconds !== undefined) headers.push('retry-after', String(seconds))
-  return extra === undefined ? headers : headers.concat(extra)
-}
 
 /** An exchange over uWebSockets.js. All writes happen inside one cork, so that each reaches the socket as one call. */
 export class UwsExchange implements Exchange {

@@ -1,4 +1,3 @@
-import { GatewayError } from '../../contract/errors/errors.ts'
 import { connectionFault } from '../../contract/net/connectionFault.ts'
 import type { Registered, Route } from '../catalog/pricedItem.ts'
 import { type AttemptPhase, assertAttempt, isCommitted } from './attemptPhase.ts'
@@ -12,7 +11,7 @@ import {
   mayReuseConnection,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
-import { faultText, type Refusal, refusalOfRegistered } from './refusal.ts'
+import { faultText, type Refusal, refusalOfFailure, refusalOfRegistered } from './refusal.ts'
 import { RefusedAnswer } from './refusedAnswer.ts'
 import { RouteTurns, type Turn } from './routeTurns.ts'
 import {
@@ -145,7 +144,8 @@ export class Attempts implements UpstreamListener {
     if (this.phase === 'over') return
     try {
       if (status < 200 || status > 299) {
-        this.refuseBy(status, headers)
+        this.enter('refusing')
+        this.refusal = new RefusedAnswer(status, headers, this.options.limits.errorBodyMs, () => this.refuseEarly())
         return
       }
       this.enter('answering')
@@ -158,7 +158,7 @@ export class Attempts implements UpstreamListener {
   onData(bytes: Buffer): void {
     if (this.phase === 'over') return
     if (this.refusal !== null) {
-      if (!this.refusal.add(bytes)) this.refusedAlready(this.refusal)
+      if (!this.refusal.add(bytes)) this.refuseEarly()
       return
     }
     try {
@@ -171,11 +171,8 @@ export class Attempts implements UpstreamListener {
   onEnd(): void {
     if (this.phase === 'over') return
     this.outputTimer?.stop()
-    if (this.refusal !== null) this.refused(this.refusal)
-    else this.ended(this.phase === 'committed' ? 'complete' : 'answered')
-  }
-
-  private ended(phase: 'complete' | 'answered'): void {
+    if (this.refusal !== null) return this.refused(this.refusal)
+    const phase = this.phase === 'committed' ? 'complete' : 'answered'
     this.tell(() => {
       this.enter(phase)
       this.options.listener.onEnd()
@@ -208,23 +205,13 @@ export class Attempts implements UpstreamListener {
       return
     }
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
-    const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
     this.watched?.failed(timedOut)
-    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
+    this.moveOn(refusalOfFailure(failure, timedOut), mayMoveOn)
   }
 
-  private refuseBy(status: number, headers: UpstreamHeaders): void {
-    this.enter('refusing')
-    const answer = new RefusedAnswer(status, headers, this.options.limits.errorBodyMs, () =>
-      this.refusedAlready(answer),
-    )
-    this.refusal = answer
-  }
-
-  /** The rest of its body is not awaited. */
-  private refusedAlready(answer: RefusedAnswer): void {
+  private refuseEarly(): void {
     this.call?.cancel()
-    this.refused(answer)
+    if (this.refusal !== null) this.refused(this.refusal)
   }
 
   private refused(answer: RefusedAnswer): void {

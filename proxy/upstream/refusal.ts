@@ -124,3 +124,9 @@ function requestFault(
   const error = new GatewayError(code, { message, status, cause: part && new RefusedPart(part) })
   return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
 }
+
+/** An answer that did not arrive, or not in time. */
+export function refusalOfFailure(cause: Error, timedOut: boolean): Refusal {
+  const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause })
+  return { error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }
+}
