@@ -10,8 +10,10 @@ import { type Stack, startStack, until } from '../support/stack.ts'
 
 const SECONDS = Number(process.env['SLUICE_HEALTH_SECONDS'] ?? 20)
 const EVERY_MS = 5
-/** On a machine that does much else; parsing on the event loop takes seconds for each of these bodies. */
+/** Parsing on the event loop takes seconds for each of these bodies. */
 const P99_MAX_MS = 500
+/** On a machine that does much else, answers without load are late as well. */
+const P99_FACTOR_MAX = 20
 /** Strangers' bodies are read when the machine has nothing better to do. */
 const READ_MS = 120_000
 
@@ -95,5 +97,5 @@ test('GET /health stays fast while large bodies are read', async (t) => {
   t.diagnostic(`without load: ${quiet.text}`)
   t.diagnostic(`with large bodies: ${loaded.text}; ${shownAnswers()}`)
   await sender.terminate()
-  assert.ok(loaded.p99 < P99_MAX_MS, loaded.text)
+  assert.ok(loaded.p99 < Math.max(P99_MAX_MS, P99_FACTOR_MAX * quiet.p99), loaded.text)
 })
