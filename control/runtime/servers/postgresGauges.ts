@@ -1,35 +1,39 @@
 import type { Logger } from 'pino'
-import { type Pool, requireWrites } from '../db/pool.ts'
+import { ReadOnlyDatabaseError } from '../db/isDatabaseDown.ts'
+import { type Pool, withClient } from '../db/pool.ts'
 import type { RuntimeLimits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { type GaugeGroup, gaugeGroup } from '../metrics/metricGroups.ts'
 import { ServerProbe } from './serverProbe.ts'
 
-/** The sessions of the book's database. */
+/** The book's database and its sessions. */
 interface PostgresState {
   readonly sessions: number
   readonly most: number
   readonly active: number
   readonly locked: number
   readonly oldest: number
+  readonly isReadOnly: boolean
 }
 
 const STATE = `
   SELECT count(*) AS sessions, current_setting('max_connections')::integer AS most, count(*) FILTER (WHERE state = 'active') AS active,
     count(*) FILTER (WHERE wait_event_type = 'Lock') AS locked,
-    coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::float8 AS oldest
+    coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::float8 AS oldest,
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly"
   FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
 
 /** Watches PostgreSQL through the pool, so that a pool without a free connection is seen too. */
 export function postgresProbe(pool: Pool, log: Logger, limits: RuntimeLimits): ServerProbe<PostgresState> {
   return new ServerProbe({
     name: 'postgres',
-    ask: async () => {
-      await requireWrites(pool)
-      const { rows } = await pool.query<PostgresState>(STATE)
-      if (rows[0] === undefined) throw new Error('PostgreSQL does not show its sessions')
-      return rows[0]
-    },
+    ask: () =>
+      withClient(pool, async (client) => {
+        const [state] = (await client.query<PostgresState>(STATE)).rows
+        if (state === undefined) throw new Error('PostgreSQL does not show its sessions')
+        if (state.isReadOnly) throw new ReadOnlyDatabaseError()
+        return state
+      }),
     onSlow: (reason) => logEvent(log, 'postgres_slow', { reason, waiting: pool.waitingCount }),
     onRecovered: (outageMs) => logEvent(log, 'postgres_recovered', { outageMs: Math.round(outageMs) }),
     log,
