@@ -68,9 +68,10 @@ function readTool(tool: unknown, i: number): ChatTool | null {
   if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
   const read = readOwnTool(tool, i)
   if (read === null) return null
-  const { cache_control: inside, ...sent } = read.sent
-  if (inside === undefined && tool['cache_control'] === undefined) return read
-  return { ...read, sent, isMarked: isJsonObject(tool['cache_control'] ?? inside) }
+  const mark = tool['cache_control'] ?? read.sent['cache_control']
+  if (mark === undefined) return read
+  const { cache_control: _, ...sent } = read.sent
+  return { ...read, sent, isMarked: isJsonObject(mark) }
 }
 
 // Some clients send the tools of another format, such as Responses or Messages, to this one.
