@@ -104,16 +104,16 @@ export class OrphanVoider {
 
   private async endOwner({ owner, score, forMs }: GoneOwner): Promise<void> {
     const isDue = forMs >= this.limits.orphanVoidMs
-    let [left, held] = [0, 0]
-    await apart(
-      [
-        async () => (left = await this.takeBack(owner)),
-        async () => (held = isDue ? await this.voider.voidOwner(owner) : (await this.voider.shardsOf(owner)).length),
-      ],
-      (step) => step(),
-    )
+    const steps = [
+      () => this.takeBack(owner),
+      async () => (isDue ? this.voider.voidOwner(owner) : (await this.voider.shardsOf(owner)).length),
+    ]
+    let left = 0
+    await apart(steps, async (step) => {
+      left += await step()
+    })
     // While admission is closed its holds and leases stay, and so does the owner, for the next pass.
-    if (left + held === 0) await this.forget([OWNERS_KEY], [owner, score])
+    if (left === 0) await this.forget([OWNERS_KEY], [owner, score])
   }
 
   /** @returns in how many shards its leases could not be taken back now */

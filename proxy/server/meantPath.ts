@@ -16,8 +16,8 @@ const INSTEAD: readonly (readonly [path: string, hint: string])[] = [
 ]
 
 /**
- * The path that a client of an unknown path probably looks for. Clients use base URLs with and without /v1 and with a slash at the end, call what is not paid
- * per request under /x402, and know the APIs of other providers.
+ * The path that a client of an unknown path probably looks for. Clients use base URLs with and without /v1 and with a slash at
+ * the end, call what is not paid per request under /x402, and know the APIs of other providers.
  * @param isServed whether there is such a path
  * @returns the end of the sentence "There is no GET /path; ..."
  */

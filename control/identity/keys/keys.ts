@@ -1,6 +1,8 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { SPANS, type Span, type SpendingCaps } from '../../../contract/money/windows.ts'
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
+import type { Sheet } from '../../catalog/pricing/sheet.ts'
+import { latestSheet } from '../../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type ApiKey, COLUMNS, capColumn } from './keyRow.ts'
 
@@ -204,10 +206,7 @@ export async function unknownTools(db: Queryable, ids: readonly string[]): Promi
 
 /** The ids of the tools on the price sheet in force. */
 export async function soldTools(db: Queryable): Promise<string[]> {
-  const sold = await db.query<{ id: string }>(
-    `SELECT tool->>'id' AS id
-     FROM (SELECT sheet::jsonb AS sheet FROM price_sheets ORDER BY version DESC LIMIT 1) AS newest,
-       jsonb_array_elements(newest.sheet->'tools') AS tool`,
-  )
-  return sold.rows.map((row) => row.id)
+  const sheet = await latestSheet(db)
+  if (sheet === undefined) return []
+  return ((JSON.parse(sheet.text) as Sheet).tools ?? []).map(({ id }) => id)
 }
