@@ -183,10 +183,20 @@ test('a file that is replaced under load fails no request of a key with a quota'
 test('tokens count as they were used, not at the worst case, once a request has ended', async () => {
   const [a, b] = ['a', 'b'].map((id) => provider.allow(`tokens-${id}`))
   assert.ok(a !== undefined && b !== undefined)
-  // Each may use some 40 tokens, and uses 6: more requests than worst cases fit both quotas.
+  // Each may use some 50 tokens, and uses 6: more requests than worst cases fit both quotas. What it did not use is given back in
+  // a call after its answer, and within this wait none of the tokens leaves the minute.
   const one = { model: 'test/tokens', max_tokens: 20, prompt_cache_key: 'one' }
-  for (let i = 0; i < 12; i++) completion(await chat(stack.baseUrls[i % 2] ?? '', apiKey, one))
-  assert.equal(a.served + b.served, 12)
+  await until(
+    'all are served',
+    async () => {
+      const served = a.served + b.served
+      const reply = await chat(stack.baseUrls[served % 2] ?? '', apiKey, one)
+      if (reply.status !== 200) assertError(reply, 429, 'rate_limited')
+      else assert.equal(a.served + b.served, served + 1)
+      return a.served + b.served === 12
+    },
+    40_000,
+  )
   // A worst case that no key could serve within a minute needs all of it.
   const reply = await chat(stack.baseUrl, apiKey, { ...one, max_tokens: 1_000 })
   assertError(reply, 429, 'rate_limited')
