@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina'
+import { Turns } from './turns.ts'
 
 /**
  * The tasks that worker threads do, by the name of their file in this folder. Each file exports its task as `run`; only
@@ -7,7 +8,6 @@ import { Piscina } from 'piscina'
 export interface Tasks {
   readonly countTokens: typeof import('./countTokens.ts').run
   readonly verifyPayments: typeof import('./verifyPayments.ts').run
-  readonly wake: typeof import('./wake.ts').run
 }
 export type TaskName = keyof Tasks
 
@@ -25,7 +25,7 @@ export interface PoolBounds {
   readonly onFault: (error: Error) => void
 }
 
-/** As many tasks wait as may wait; nothing was done. */
+/** Too many tasks wait, or this one has waited for too long; nothing was done. */
 export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
@@ -34,14 +34,14 @@ export class PoolBusy extends Error {
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina
-  private closed = false
+  private readonly turns: Turns
 
   constructor(bounds: PoolBounds) {
     this.bounds = bounds
+    this.turns = new Turns(bounds.threadsMax, bounds.queueMax)
     this.threads = new Piscina({
       minThreads: 0,
       maxThreads: bounds.threadsMax,
-      maxQueue: bounds.queueMax,
       idleTimeout: bounds.idleTimeoutMs,
       niceIncrement: bounds.niceIncrement ?? 0,
       // Threads that are asleep in a blocking wait cannot be unref'd and would keep a process from ending.
@@ -58,38 +58,38 @@ export class WorkerPool {
 
   /**
    * Runs a task in a thread.
-   * @throws PoolBusy when too many wait; Error when the task fails or takes too long
+   * @param name as runFile has it
+   * @throws PoolBusy when too many wait, or it has waited for too long; Error when the task fails or takes too long
    */
-  run<Name extends TaskName>(name: Name, input: Parameters<Tasks[Name]>[0]): Promise<Awaited<ReturnType<Tasks[Name]>>> {
-    return this.runFile(taskFile(name), input)
+  run<Name extends TaskName>(
+    task: Name,
+    input: Parameters<Tasks[Name]>[0],
+    name = '',
+  ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
+    return this.runFile(taskFile(task), input, name)
   }
 
   /**
    * Runs a task that another folder defines.
    * @param file the module that exports the task as `run`
+   * @param name of the one whose turn it takes; waiting tasks are run by names in turn
    * @throws as `run`
    */
-  async runFile<Input, Output>(file: string, input: Input): Promise<Output> {
+  async runFile<Input, Output>(file: string, input: Input, name = ''): Promise<Output> {
     const { queueMax, taskTimeoutMs } = this.bounds
-    if (this.threads.queueSize >= queueMax) throw new PoolBusy(`${queueMax} tasks wait for a worker thread`)
+    const signal = AbortSignal.timeout(taskTimeoutMs)
+    const isPlaced = await this.turns.take(name, signal)
+    if (!isPlaced)
+      throw new PoolBusy(`more than ${queueMax} tasks waited for a worker thread, or this one for too long`)
     try {
-      const signal = AbortSignal.timeout(taskTimeoutMs)
       return (await this.threads.run(input, { filename: file, name: 'run', signal })) as Output
-    } catch (error) {
-      this.replaceThread()
-      throw error
+    } finally {
+      this.turns.giveBack()
     }
-  }
-
-  // The thread may have crashed with its task, and the pool starts another thread only with the next task.
-  private replaceThread(): void {
-    if (this.closed || this.threads.queueSize === 0 || this.threads.threads.length >= this.bounds.threadsMax) return
-    this.threads.run(undefined, { filename: taskFile('wake'), name: 'run' }).catch(() => undefined)
   }
 
   /** Ends all threads; their running tasks fail. */
   close(): Promise<void> {
-    this.closed = true
     return this.threads.destroy()
   }
 }

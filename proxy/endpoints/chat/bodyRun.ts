@@ -60,8 +60,8 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   onWhole(body: AnswerJson): void {
-    const { services, asked: route } = this.run
-    const large = services.large.of(body.bytes, 'provider')
+    const { services, principal, asked: route } = this.run
+    const large = services.large.of(body.bytes, 'provider', principal.accountId)
     if (large === undefined) this.take(this.requests.codec.answer(body, this.requests.answerContext))
     else {
       const isCounted = route?.registered !== undefined

@@ -70,7 +70,9 @@ export function chatServe(
     if (body.length <= atOnceBytesMax) mendSurrogates(body)
     const withDataBytesMax = owner === 'customer' ? limits.jsonWithDataBytesMax : 0
     const read = readSmallBody(body, surface, { limits, atOnceBytesMax, withDataBytesMax })
-    if (read === undefined) return serveLarge(large.toRead(body, owner), exchange, principal, services)
+    if (read === undefined) {
+      return serveLarge(large.toRead(body, owner, principal.accountId), exchange, principal, services)
+    }
     const { request } = read
     const admitted = admitAny(request, surface, principal, catalog, momentOf(exchange, services))
     const source = new SmallSource(read)

@@ -5,7 +5,6 @@ import type { TextSample } from '../../../workers/textSample.ts'
 import { mediaCount } from '../../admission/holdSize.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
-import type { TokenCounter } from '../tokens/tokenCounter.ts'
 import type { ChatOrder } from './order.ts'
 import { isBeyondCount, isOverReport, withoutCacheWrites } from './registeredUsage.ts'
 
@@ -42,16 +41,16 @@ export function billOf(granted: GrantedOrder, produced: Produced): Bill {
  * The bill of an answer whose usage was not reported, or only in part: the rest by the tokenizer if it answers in time.
  * @param written the model's output, where it was kept
  */
-export async function countedBill(
+async function countedBill(
+  { services, principal }: Run,
   granted: GrantedOrder,
   produced: Produced,
-  tokens: TokenCounter,
   written: string | TextSample | undefined,
 ): Promise<Bill> {
   const bill = billOf(granted, produced)
   const { admitted, source } = granted.order
   const { text, extraTokens } = await source.prompt(admitted.model.imageTokens)
-  const counts = await tokens.countSoon(written === undefined ? [text] : [text, written])
+  const counts = await services.tokens.countSoon(written === undefined ? [text] : [text, written], principal.accountId)
   if (counts === null) return bill
   const [input = 0, counted = bill.usage.output] = counts
   const lacks = (side: 'prompt' | 'output') => produced.usage === null || produced.usage.missing === side
@@ -84,7 +83,7 @@ export function settleUsed(
   }
   run.beginEnding()
   const unreported = isRegistered ? { ...produced, usage: null } : produced
-  countedBill(granted, unreported, services.tokens, written)
+  countedBill(run, granted, unreported, written)
     .then((bill) => run.settle(status, isRegistered ? believedBill(run, granted, produced, bill) : bill, errorCode))
     .catch((error: unknown) => run.crash(error))
 }

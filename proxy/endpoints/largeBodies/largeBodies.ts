@@ -28,11 +28,14 @@ interface Lane {
 export class LargeBody {
   private readonly bytes: Uint8Array
   private readonly lane: Lane
+  private readonly accountId: string
   private readonly limits: TaskLimits
 
-  constructor(body: Buffer, lane: Lane, limits: TaskLimits) {
+  /** @param accountId whose turn its tasks take; '' where the sender is not known yet */
+  constructor(body: Buffer, lane: Lane, accountId: string, limits: TaskLimits) {
     this.bytes = sharedBytes(body)
     this.lane = lane
+    this.accountId = accountId
     this.limits = limits
   }
 
@@ -44,10 +47,10 @@ export class LargeBody {
     name: Name,
     input: LargeTasks[Name]['input'],
   ): Promise<LargeTasks[Name]['output']> {
-    const { bytes: body, limits } = this
+    const { bytes: body, limits, accountId } = this
     const { bounds, pool } = this.lane
     const task = { name, input, body, bounds, limits } as LargeTask
-    const reply = await pool.runFile<LargeTask, LargeReply>(TASK_FILE, task).catch((error: unknown) => {
+    const reply = await pool.runFile<LargeTask, LargeReply>(TASK_FILE, task, accountId).catch((error: unknown) => {
       const isBusy = error instanceof PoolBusy || (error instanceof Error && error.name === 'AbortError')
       if (isBusy) throw new GatewayError('too_many_uploads', { retryAfterSeconds: RETRY_SECONDS, cause: error })
       throw error
@@ -59,7 +62,7 @@ export class LargeBody {
 
 /**
  * Reads large bodies in their own threads, so that none of them holds up the event loop: they parse, check, measure and
- * write for the providers. Strangers' bodies have a thread to themselves, and are bounded more closely.
+ * write for the providers, by accounts in turn. Strangers' bodies have a thread to themselves, and are bounded more closely.
  */
 export class LargeBodies {
   private readonly limits: TaskLimits
@@ -103,15 +106,18 @@ export class LargeBodies {
     return this.lanes[owner].atOnceBytesMax
   }
 
-  /** @returns undefined for a body or an answer that is small enough to be read on the event loop */
-  of(body: Buffer, owner: Source): LargeBody | undefined {
+  /**
+   * @param accountId of the request, as LargeBody has it
+   * @returns undefined for a body or an answer that is small enough to be read on the event loop
+   */
+  of(body: Buffer, owner: Source, accountId: string): LargeBody | undefined {
     if (body.length <= LARGE_BYTES_LEAST || body.length <= this.atOnceBytesMax(owner)) return undefined
-    return this.toRead(body, owner)
+    return this.toRead(body, owner, accountId)
   }
 
-  /** A body or an answer for another thread to read. */
-  toRead(body: Buffer, owner: Source): LargeBody {
-    return new LargeBody(body, this.lanes[owner], this.limits)
+  /** A body or an answer for another thread to read. @param accountId of the request, as LargeBody has it */
+  toRead(body: Buffer, owner: Source, accountId: string): LargeBody {
+    return new LargeBody(body, this.lanes[owner], accountId, this.limits)
   }
 
   async close(): Promise<void> {

@@ -9,13 +9,13 @@ export const LARGE_BODY_LIMITS = {
   jsonWithDataBytesMax: 8_388_608,
   /** JSON above this size from senders whose credential is not proven is read by another thread, in bytes. */
   strangerJsonAtOnceBytesMax: 16_384,
-  /** Bodies that wait for the thread that reads them, of customers and of strangers each. */
+  /** Bodies that wait for the thread that reads them, of customers and of strangers each; beyond, the account with the most is refused. */
   largeBodiesWaitingMax: 32,
   /** Time from the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
   largeBodyTimeoutMs: 20_000,
   /** An answer above this size is read by another thread, in bytes. */
   answerAtOnceBytesMax: 262_144,
-  /** Answers that wait for the thread that reads them. */
+  /** Answers that wait for the thread that reads them, as bodies do. */
   largeAnswersWaitingMax: 256,
 } as const
 

@@ -79,7 +79,7 @@ async function read(head: RequestHead, body: Buffer, { precheck, services }: Mcp
     })
   }
   if (body.length > strangerJsonAtOnceBytesMax) {
-    const thread = large.of(body, (await precheck(head)) === 'customer' ? 'customer' : 'stranger')
+    const thread = large.of(body, (await precheck(head)) === 'customer' ? 'customer' : 'stranger', '')
     if (thread !== undefined) return readLarge(thread)
   }
   const message = readMessage(body, limits)

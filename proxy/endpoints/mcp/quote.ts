@@ -24,7 +24,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   const { catalog, services, keys } = parts
   const { exchange, credential } = call
   const body = bodyOfCall(call)
-  const large = services.large.of(body, credential.hasKey ? 'customer' : 'stranger')
+  const large = services.large.of(body, credential.hasKey ? 'customer' : 'stranger', '')
   const request =
     large === undefined
       ? chatSurface.read(parseJsonObject(body.toString('utf8')) ?? {}, services.limits)

@@ -37,7 +37,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
 
   const run = async (exchange: Exchange, body: Buffer, principal: Principal): Promise<void> => {
     checkKey(principal, exchange.startedAtMs)
-    const countable = await readCountable(body, services)
+    const countable = await readCountable(body, principal, services)
     const { request } = countable
     const model = checkModel(request.modelId, catalog.model(request.modelId), 'messages', principal)
     checkContext(request, model, 'messages')
@@ -57,7 +57,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
       if (tokens !== null || exchange.gone) return { input_tokens: tokens }
     }
     const { text, extraTokens } = await prompt(model.imageTokens)
-    const [tokens = 0] = await services.tokens.count([text])
+    const [tokens = 0] = await services.tokens.count([text], principal.accountId)
     return { input_tokens: tokens + extraTokens, estimated: true }
   }
 
@@ -75,8 +75,8 @@ interface Countable {
   readonly prompt: (imageTokens: number) => Prompt | Promise<Prompt>
 }
 
-async function readCountable(body: Buffer, { large, limits }: RunServices): Promise<Countable> {
-  const thread = large.of(body, 'customer')
+async function readCountable(body: Buffer, principal: Principal, { large, limits }: RunServices): Promise<Countable> {
+  const thread = large.of(body, 'customer', principal.accountId)
   if (thread === undefined) {
     const request = readMessagesRequest(readJsonBody(body, limits.jsonDepthMax), limits, false)
     return {

@@ -28,8 +28,9 @@ export class BufferedRun extends UnitRun<BufferedPlan> implements WholeListener 
 
   onWhole(body: AnswerJson): void {
     const { reading } = this.plan
-    const { large, limits } = this.run.services
-    const elsewhere = large.of(body.bytes, 'provider')
+    const { services, principal } = this.run
+    const { large, limits } = services
+    const elsewhere = large.of(body.bytes, 'provider', principal.accountId)
     if (elsewhere === undefined) {
       const { rest } = body
       this.read(membersOf(rest, findMembers(rest, reading, limits)), body)

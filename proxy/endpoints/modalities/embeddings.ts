@@ -202,7 +202,7 @@ class EmbeddingsPlan implements BufferedPlan {
     const pieceOf = (vectors: Uint8Array | null) =>
       vectors === null ? rejected(null) : this.pieceOf(members, sharedBuffer(vectors))
     if (encoding === to) return pieceOf(data)
-    const elsewhere = large.of(data, 'provider')
+    const elsewhere = large.of(data, 'provider', this.context.principal.accountId)
     return elsewhere === undefined ? pieceOf(convertVectors(data, to)) : elsewhere.run('vectors', { to }).then(pieceOf)
   }
 

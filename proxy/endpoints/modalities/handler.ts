@@ -58,7 +58,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
   }
   return (exchange, body, principal, services) => {
     // Files are not JSON: they are split without parsing.
-    const large = operation.upload ? undefined : services.large.of(body, ownerOf(services))
+    const large = operation.upload ? undefined : services.large.of(body, ownerOf(services), principal.accountId)
     if (large === undefined)
       return begin(operation.read(body, exchange.head, services.limits), exchange, principal, services)
     return large

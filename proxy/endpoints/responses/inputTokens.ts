@@ -1,6 +1,7 @@
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
+import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import { readResponseRequest } from '../../dialects/responses/responsesRequest.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
@@ -29,20 +30,20 @@ export function inputTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
     services.metrics.counters.requests++
     const principal = await keys.find(readApiKey(exchange.head), exchange.startedAtMs)
     checkKey(principal, exchange.startedAtMs)
-    const { request, prompt } = await readCountable(body, services)
+    const { request, prompt } = await readCountable(body, principal, services)
     const model = checkModel(request.modelId, catalog.model(request.modelId), 'responses', principal)
     checkContext(request, model, 'responses')
     const answer = await open.hold(principal.keyId, async () => {
       const { text, extraTokens } = await prompt(model.imageTokens)
-      const [tokens = 0] = await services.tokens.count([text])
+      const [tokens = 0] = await services.tokens.count([text], principal.accountId)
       return { object: 'response.input_tokens', input_tokens: tokens + extraTokens, estimated: true }
     })
     exchange.answer(200, JSON_TYPE, JSON.stringify(answer))
   }
 }
 
-async function readCountable(body: Buffer, { large, limits }: RunServices): Promise<Countable> {
-  const thread = large.of(body, 'customer')
+async function readCountable(body: Buffer, principal: Principal, { large, limits }: RunServices): Promise<Countable> {
+  const thread = large.of(body, 'customer', principal.accountId)
   if (thread === undefined) {
     const request = readResponseRequest(readJsonBody(body, limits.jsonDepthMax), limits)
     return { request, prompt: (imageTokens) => promptTexts(request.forward, imageTokens) }

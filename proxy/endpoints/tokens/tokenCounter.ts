@@ -31,12 +31,13 @@ export class TokenCounter {
 
   /**
    * The tokens of each text.
+   * @param accountId whose turn the count takes
    * @throws GatewayError 503 when too many texts wait or these would wait too long
    */
-  async count(texts: readonly (string | TextSample)[]): Promise<number[]> {
+  async count(texts: readonly (string | TextSample)[], accountId: string): Promise<number[]> {
     const { countTimeoutMs } = this.limits
     try {
-      const counts = await this.pool.run('countTokens', this.input(texts, countTimeoutMs))
+      const counts = await this.pool.run('countTokens', this.input(texts, countTimeoutMs), accountId)
       if (counts === null) throw new Error(`no thread was free within ${countTimeoutMs} ms`)
       return counts
     } catch (error) {
@@ -48,8 +49,8 @@ export class TokenCounter {
     }
   }
 
-  /** The tokens of each text, or null when they cannot be counted soon. Never rejects. */
-  countSoon(texts: readonly (string | TextSample)[]): Promise<number[] | null> {
+  /** The tokens of each text, or null when they cannot be counted soon. Never rejects. @param accountId as `count` has it */
+  countSoon(texts: readonly (string | TextSample)[], accountId: string): Promise<number[] | null> {
     const { estimateTimeoutMs } = this.limits
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(null), estimateTimeoutMs)
@@ -58,7 +59,7 @@ export class TokenCounter {
         resolve(counts)
       }
       const input = this.input(texts, estimateTimeoutMs * (1 - WAY_SHARE))
-      this.pool.run('countTokens', input).then(done, () => done(null))
+      this.pool.run('countTokens', input, accountId).then(done, () => done(null))
     })
   }
 

@@ -90,14 +90,15 @@ export class ToolRun implements RunListener, CallListener {
   }
 
   onEnd(): void {
-    const { limits, large } = this.run.services
+    const { services, principal } = this.run
+    const { limits, large } = services
     const reading = this.reading()
     if (this.body.length <= limits.answerAtOnceBytesMax) {
       this.take(readResult(this.body.takeJson(), reading, limits))
       return
     }
     const read = this.body.gather().then((json) => {
-      const elsewhere = large.of(json.bytes, 'provider')
+      const elsewhere = large.of(json.bytes, 'provider', principal.accountId)
       return elsewhere?.run('tool', reading) ?? readResult(json, reading, limits)
     })
     // The upstream bills the call, but the gateway lacks the room to read its answer: nothing is charged.

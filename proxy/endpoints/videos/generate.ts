@@ -23,7 +23,7 @@ export interface VideoParts {
 export function videoServe({ catalog, jobs }: VideoParts): Serve {
   return async (exchange, body, principal, services) => {
     const { limits, paid } = services
-    const large = services.large.of(body, ownerOf(services))
+    const large = services.large.of(body, ownerOf(services), principal.accountId)
     const request =
       large === undefined
         ? readVideoRequest(readJsonBody(body, limits.jsonDepthMax), limits)

@@ -45,8 +45,13 @@ function newLarge(changes: Partial<Record<keyof typeof limits, number>> = {}): L
   return large
 }
 
-function largeBody(text: string | Buffer, owner: BodyOwner = 'customer', large = newLarge()): LargeBody {
-  return large.of(Buffer.from(text), owner) ?? assert.fail('the body is not large')
+function largeBody(
+  text: string | Buffer,
+  owner: BodyOwner = 'customer',
+  large = newLarge(),
+  accountId = 'acct_1',
+): LargeBody {
+  return large.of(Buffer.from(text), owner, accountId) ?? assert.fail('the body is not large')
 }
 
 async function refusal(text: string | Buffer, owner: BodyOwner = 'customer'): Promise<string> {
@@ -144,10 +149,10 @@ test('a body that is not JSON is rejected like a small one', async () => {
 
 test('the size from which a body is large depends on its sender', () => {
   const large = newLarge()
-  assert.equal(large.of(Buffer.alloc(16_384), 'stranger'), undefined)
-  assert.ok(large.of(Buffer.alloc(16_385), 'stranger'))
-  assert.equal(large.of(Buffer.alloc(262_144), 'customer'), undefined)
-  assert.ok(large.of(Buffer.alloc(262_145), 'customer'))
+  assert.equal(large.of(Buffer.alloc(16_384), 'stranger', ''), undefined)
+  assert.ok(large.of(Buffer.alloc(16_385), 'stranger', ''))
+  assert.equal(large.of(Buffer.alloc(262_144), 'customer', ''), undefined)
+  assert.ok(large.of(Buffer.alloc(262_145), 'customer', ''))
 })
 
 test('bodies beyond the waiting limit are rejected, and those without a key do not delay customers', async () => {
@@ -163,6 +168,26 @@ test('bodies beyond the waiting limit are rejected, and those without a key do n
   for (const { row, status, retryAfterSeconds } of refused) {
     assert.deepEqual([row, status, retryAfterSeconds], ['too_many_uploads', 429, 1])
   }
+})
+
+test('bodies of one customer delay and refuse no other customer', async () => {
+  const large = newLarge({ largeBodiesWaitingMax: 8 })
+  const text = `{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`
+  const ended: string[] = []
+  const read = (accountId: string) =>
+    largeBody(text, 'customer', large, accountId)
+      .run('chat', { surface: 'chat', answers: true })
+      .then(
+        () => ended.push(accountId),
+        ({ row }: GatewayError) => ended.push(`${accountId} ${row}`),
+      )
+  const flood = Array.from({ length: 20 }, () => read('flood'))
+  await Promise.all([read('other'), read('other')])
+  // One of the flood is under way, and one of it has its turn before each of the others.
+  assert.equal(ended.filter((end) => end === 'other').length, 2, String(ended))
+  assert.ok(ended.filter((end) => end === 'flood').length <= 3, String(ended))
+  await Promise.all(flood)
+  assert.equal(ended.filter((end) => end === 'flood too_many_uploads').length, 20 - 1 - 6, String(ended))
 })
 
 test('a body that occupies a thread too long is rejected, and the next one is read', async () => {

@@ -169,17 +169,17 @@ describe('the worker threads', () => {
 
   test('a count that takes too long is rejected, and the next one is done', async () => {
     const impatient = counter({ countTimeoutMs: 1 })
-    await assert.rejects(impatient.count(slow), (error) => {
+    await assert.rejects(impatient.count(slow, 'a'), (error) => {
       assert.ok(error instanceof GatewayError)
       assert.deepEqual([error.status, error.row, error.retryAfterSeconds], [503, 'too_many_requests_open', 1])
       return true
     })
-    assert.deepEqual(await counter({}).count(['hello world']), [2])
+    assert.deepEqual(await counter({}).count(['hello world'], 'a'), [2])
   })
 
   test('an estimate waits at most its timeout', async () => {
     const hasty = counter({ estimateTimeoutMs: 1 })
-    assert.equal(await hasty.countSoon(slow), null)
-    assert.deepEqual(await counter({ estimateTimeoutMs: 20_000 }).countSoon(['hello world']), [2])
+    assert.equal(await hasty.countSoon(slow, 'a'), null)
+    assert.deepEqual(await counter({ estimateTimeoutMs: 20_000 }).countSoon(['hello world'], 'a'), [2])
   })
 })
