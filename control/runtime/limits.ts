@@ -8,6 +8,8 @@ export const RUNTIME_LIMITS = {
   lockConnectionsMax: 24,
   /** Further connections to PostgreSQL of one process, which read the records of API keys alone. */
   lookupConnectionsMax: 2,
+  /** How long a connection to PostgreSQL is awaited, a free or a new one, in milliseconds. */
+  databaseConnectMs: 5_000,
   /** How long a connection to PostgreSQL that nothing uses stays open, in milliseconds; longer than loops sleep, since opening one costs PostgreSQL as much as a hundred small statements. */
   databaseIdleMs: 120_000,
   /** The time of a statement, and of an idle transaction, in milliseconds. */

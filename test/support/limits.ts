@@ -21,14 +21,16 @@ export const PATIENCE = {
   providerCheckMs: 5_000,
   receiptAskMs: 20_000,
   recallWaitMs: 2_000,
+  databaseConnectMs: 20_000,
 } as const satisfies LimitChanges
 
-/** The limits of all parts, with changes. */
+/** The limits of all parts, with changes. Parts that a test runs by themselves wait for a connection as those of stacks do. */
 export function limitsWith(changes: LimitChanges): ControlLimits & ProxyLimits {
-  return { ...readControlLimits(undefined), ...readProxyLimits(undefined), ...changes }
+  const { databaseConnectMs } = PATIENCE
+  return { ...readControlLimits(undefined), ...readProxyLimits(undefined), databaseConnectMs, ...changes }
 }
 
-/** The limits of all parts as they are by default. */
+/** The limits of all parts as they are by default, but for that wait. */
 export const limits = limitsWith({})
 
 /** For tests of the book, which would wait for minutes else. */

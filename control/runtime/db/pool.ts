@@ -5,7 +5,8 @@ import type { StatementTimes } from './statementTimes.ts'
 
 const INT8_OID = 20
 const NUMERIC_OID = 1700
-const CONNECT_TIMEOUT_MS = 5_000
+/** How much later the client ends a statement than the server, which only happens where the server or the network is silent. */
+const SILENCE_MS = 5_000
 
 /** Runs single statements: the pool, or a connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
@@ -46,10 +47,9 @@ const settings = (values: Readonly<Record<string, string>>): string =>
 function poolOptions(url: string, limits: RuntimeLimits): BookPoolConfig {
   return {
     connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: limits.databaseConnectMs,
     statement_timeout: limits.databaseTimeoutMs,
-    // A little later than the server's own timeout: it only fires when the server or the network is silent.
-    query_timeout: limits.databaseTimeoutMs + CONNECT_TIMEOUT_MS,
+    query_timeout: limits.databaseTimeoutMs + SILENCE_MS,
     idle_in_transaction_session_timeout: limits.databaseTimeoutMs,
     idleTimeoutMillis: limits.databaseIdleMs,
     locksMax: limits.lockConnectionsMax,
