@@ -132,8 +132,9 @@ test('jobs of one model are sent in one batch, and each is charged separately', 
   const over = await Promise.all(jobs.map((job) => ended(stack, key, job)))
   const batches = await upstreamBatches(stack)
   for (const job of over) assertBatchReconciled(job, batches)
-  const used = batches.filter((batch) => batch.custom_ids.includes(over[0]?.id ?? ''))
-  assert.ok((used[0]?.custom_ids.length ?? 0) > 1, 'jobs travelled alone')
+  // On a machine that stands still, any of them may come too late for the batch of the others.
+  const used = batches.filter((batch) => over.some(({ id }) => batch.custom_ids.includes(id)))
+  assert.ok(used.length < over.length, 'jobs travelled alone')
 })
 
 test('a duplicate result line is charged once', async () => {
