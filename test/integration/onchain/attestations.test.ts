@@ -51,8 +51,10 @@ after(async () => {
   removeTempDir(dir)
 })
 
+/** On a machine that stands still, transfers beside it may take longer than an attestation waits for a moment without one. */
+const PATIENT = { attestationLockMs: 30_000 }
 const attest = (by = key, changes = {}) =>
-  makeAttestation({ pool, key: by, chain: undefined, limits: limitsWith(changes) }, 'schedule')
+  makeAttestation({ pool, key: by, chain: undefined, limits: limitsWith({ ...PATIENT, ...changes }) }, 'schedule')
 
 async function read<T = Record<string, unknown>>(operation: string, call: Partial<ApiCall> = {}): Promise<T> {
   const handlers = reserveHandlers(pool, limits)
