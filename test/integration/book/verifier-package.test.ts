@@ -1,7 +1,7 @@
 // Goal: whoever installs the verifier verifies the receipts of a running gateway with it, on the command line and in browsers.
 // Method: the package is packed as it is published, and unpacked in a folder where there is nothing else.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ before(async () => {
   })
   account = await stack.createAccount({ args: ['--allow-retention'] })
   dir = makeTempDir('verifier')
-  const packed = spawnSync('npm', ['pack', '--json', '--pack-destination', dir, PUBLISHED], { encoding: 'utf8' })
+  const packed = await finished('npm', 'pack', '--json', '--pack-destination', dir, PUBLISHED)
   assert.equal(packed.status, 0, packed.stderr)
   const [{ filename, files }] = JSON.parse(packed.stdout) as [{ filename: string; files: { path: string }[] }]
   const names = files.map(({ path }) => path)
@@ -47,7 +47,7 @@ before(async () => {
     assert.ok(names.includes(name), name)
   }
   assert.ok(names.every((name) => !name.endsWith('.map')))
-  assert.equal(spawnSync('tar', ['-xzf', filename], { cwd: dir }).status, 0)
+  assert.equal((await finished('tar', '-xzf', filename)).status, 0)
 })
 
 after(async () => {
@@ -55,12 +55,17 @@ after(async () => {
   await stack.finish()
 })
 
-/** Runs the command in a folder of its own; meanwhile the connections to the gateway are attended to. */
-async function run(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [join(dir, 'package/bin.js'), ...args], { cwd: dir })
+/** Runs a program in a folder of its own; meanwhile the connections to the gateway, which ends idle ones, are attended to. */
+async function finished(
+  program: string,
+  ...args: string[]
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(program, args, { cwd: dir })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { status, stdout, stderr }
 }
+
+const run = (...args: string[]) => finished(process.execPath, join(dir, 'package/bin.js'), ...args)
 
 async function get(path: string): Promise<string> {
   const response = await fetch(stack.baseUrl + path)
