@@ -26,6 +26,8 @@ before(async () => {
       contractChecksMax: 2,
       paymentRefusalBurst: 100,
       paymentRefusalsPerMinute: 1,
+      // Answers of the node are held back until others have paid, which takes seconds on a busy machine.
+      chainTimeoutMs: 30_000,
     },
   })
   customer = await paid.chain.newPayer()
