@@ -223,11 +223,13 @@ test('after a reorg the withdrawal is sent again, once', async () => {
   const block = Number(await paid.chain.client.getBlockNumber())
   const withdrawal = await accepted(holder, { amount: '4' })
   await sent(holder, withdrawal)
+  // Control sends it again as soon as it sees that the block is gone.
+  await paid.chain.client.setAutomine(false)
   await paid.chain.client.revert({ id: snapshot })
   assert.equal(await paid.has('coin', holder.wallet), 0n)
   // What was read of the blocks that are gone is read again.
   await paid.pool.query('UPDATE chain_identity SET scanned_block = $1', [block])
-  await paid.chain.client.mine({ blocks: 1 })
+  await paid.chain.resume()
   await until('it is there again', async () => (await paid.has('coin', holder.wallet)) === parseEther('4'))
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [6, 6])
