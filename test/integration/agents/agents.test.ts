@@ -129,7 +129,7 @@ test('a changed policy applies to every request within a second', async () => {
   const everywhere = async (status: number, code?: string) => {
     await watch.until('every process says so', async () => {
       const replies = await Promise.all(Array.from({ length: 8 }, () => agents.ask(key)))
-      return replies.every((reply) => reply.status === status)
+      return replies.every((reply) => reply.status === status && reply.text.includes(code ?? ''))
     })
     if (code !== undefined) assertError(await agents.ask(key), status, code)
   }

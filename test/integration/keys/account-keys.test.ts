@@ -6,9 +6,10 @@ import { after, before, test } from 'node:test'
 import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import type { Key, List } from '../../support/clients/accountKeys.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { assertError, chat, completion, type Reply } from '../../support/clients/chatClient.ts'
 import { everywhere } from '../../support/clients/everywhere.ts'
 import { searchTool } from '../../support/clients/toolClient.ts'
+import { present } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -192,8 +193,12 @@ test('the limits of a key show the used and remaining amounts that admission app
   const key = await create({ caps: { hour: '1', day: '0.000001' }, budget: '2' })
   assertError(await ask(key.api_key), 402, 'spend_limit_exceeded')
   await patch(key.id, { caps: { day: null } })
-  await until('the cap is gone', async () => (await ask(key.api_key, 'test/none')).status !== 402)
-  const { receipt } = completion(await ask(key.api_key))
+  let reply: Reply | undefined
+  await until('the cap is gone', async () => {
+    reply = await ask(key.api_key)
+    return reply.status !== 402
+  })
+  const { receipt } = completion(present(reply))
   await stack.settled()
   type Shown = { caps: Record<string, Json>; budget: Json } & Json
   const limits = await apiOk<Shown>(url, 'GET', `/v1/keys/${key.id}/limits`, { token: owner.token })
