@@ -15,7 +15,7 @@ import { RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
-import { limits } from '../../support/limits.ts'
+import { limits, limitsWith } from '../../support/limits.ts'
 import { EMPTY_HANDLERS } from '../../support/parts/emptyHandlers.ts'
 import { TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
@@ -61,13 +61,17 @@ test('public reads of unknown ids do not wait for booking; reads of known ones r
   assert.deepEqual(await Promise.all([ended, held[0] ?? ''].map((id) => waits(reader, id))), [true, true])
 })
 
+/** A read that is given up would no longer have its place. */
+const PATIENT = limitsWith({ rpcTimeoutMs: 60_000 })
+
 async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClient) => Promise<void>): Promise<void> {
   const all: RpcHandlers = { ...EMPTY_HANDLERS, ...handlers }
   const busKeys = [Buffer.from(TEST_BUS_KEY, 'hex')]
-  const rpc = new RpcServer({ redisUrl: server.url, busKeys, handlers: all, log: pino({ enabled: false }), limits })
+  const log = pino({ enabled: false })
+  const rpc = new RpcServer({ redisUrl: server.url, busKeys, handlers: all, log, limits: PATIENT })
   rpc.start()
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
-  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKeys, limits })
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKeys, limits: PATIENT })
   try {
     await client.start()
     await work(client)

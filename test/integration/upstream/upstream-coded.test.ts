@@ -63,6 +63,8 @@ before(async () => {
     response.on('error', () => undefined)
     answer(response)
   })
+  // Server and transport share this process, which packs and unpacks for seconds: the server would close its end.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
