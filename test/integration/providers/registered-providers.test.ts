@@ -134,12 +134,12 @@ interface Admitted extends Json {
 
 /** An admission as the owner sees it. */
 async function own(name: Name): Promise<Admitted> {
-  const path = '/v1/account/providers'
-  const { data } = await apiOk<{ data: Admitted[] }>(stack.baseUrl, 'GET', path, { token: owner.token })
+  const by = { token: owner.token }
+  const { data } = await apiOk<{ data: Admitted[] }>(stack.baseUrl, 'GET', '/v1/account/providers', by)
   return data.find(({ model }) => model === `test/${name}`) ?? assert.fail(`${name} is not admitted`)
 }
 
-/** Waits until a provider is suspended. @param ask sends it requests meanwhile, since none counts before the workers know of it */
+/** Waits until a provider is suspended, and asks it meanwhile: no request counts before the workers know of it. */
 async function suspended(name: Name, reason: string, ask = async (): Promise<void> => undefined): Promise<void> {
   await until(`${name} is suspended`, async () => {
     await ask()
@@ -156,14 +156,13 @@ test('a provider serves exactly the requests in its part of the hash range, and 
   const id = ids.get('good') ?? ''
   let receipts: Booked[] = []
   const inPart = ({ request_id }: Booked): boolean => placeInMillion(request_id) < 500_000
-  // A worker that has yet to read of it asks it for none, and what it is too slow for is served by another try.
+  // A worker asks none before it has read of it, and another try serves what it is too slow for.
   await until('it is asked for all of its part', async () => {
-    const before = new Set(receipts.map(({ request_id }) => request_id))
+    const before = receipts.at(-1)?.request_id ?? ''
     await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
     receipts = await receiptsOf('good')
     for (const one of receipts) if (!inPart(one)) assert.equal(one.provider, 'mock')
-    const round = receipts.filter((one) => inPart(one) && !before.has(one.request_id))
-    assert.ok(round.length > 10 && round.length < 50, `${round.length} of a round`)
+    const round = receipts.filter((one) => inPart(one) && one.request_id > before)
     return round.every(({ provider, tries }) => provider === id || tries > 1)
   })
   const served = receipts.filter(({ provider }) => provider === id)
@@ -172,8 +171,8 @@ test('a provider serves exactly the requests in its part of the hash range, and 
   const due = served.reduce((sum, { charge_units }) => sum + charge_units * 7, 0)
   const { receipts: counted, earned } = await own('good')
   assert.deepEqual([counted, earned.units], [served.length, String(Math.floor(due / 10))])
-  const month = new Date().toISOString().slice(0, 7)
-  const statement = await api(stack.baseUrl, 'GET', `/v1/statements/${month}.csv`, { token: owner.token })
+  const path = `/v1/statements/${new Date().toISOString().slice(0, 7)}.csv`
+  const statement = await api(stack.baseUrl, 'GET', path, { token: owner.token })
   assert.ok(statement.text.includes('provider_share'), statement.text)
   assert.deepEqual([...endpoint.keys], [`Bearer ${KEY}`])
 })
@@ -200,10 +199,9 @@ test('the API key of a provider is never published or logged, and figures of a s
 test('a provider does not serve its owner, keys in no-logs mode, credits, or accounts that disallow retention', async () => {
   await admit('retaining', 'chat-small')
   await send('retaining', 8, false)
-  const quiet = await stack.cli('key', 'create', client.accountId, '--no-logs')
-  const { api_key: quietKey } = quiet.json as { api_key: string }
+  const quiet = (await stack.cli('key', 'create', client.accountId, '--no-logs')).json as { api_key: string }
   const before = (await receiptsOf('good')).length
-  await send('good', 8, false, quietKey)
+  await send('good', 8, false, quiet.api_key)
   await send('good', 8, false, owner.apiKey)
   // Also an account that has coin, as long as its credits pay.
   const promoted = await newOwner(stack, { credits: '1', coin: '1' })
@@ -240,8 +238,7 @@ test('a slow provider is disabled', async () => {
 test('a provider whose answers differ from the route of the catalog is disabled', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }
   await admit('wrong', (response) => {
-    const message = { role: 'assistant', content: 'Something else entirely' }
-    const choices = [{ index: 0, message, finish_reason: 'stop' }]
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Something else' }, finish_reason: 'stop' }]
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices, usage }))
   })
@@ -263,9 +260,7 @@ test('usage beyond the counted amount is not charged, and its provider is disabl
   await suspended('over', 'over_reports', () => send('over', 10, false))
   const receipts = await receiptsOf('over')
   const served = receipts.slice(before).filter(({ provider }) => provider !== 'mock')
-  const most = Math.max(
-    ...receipts.filter(({ provider }) => provider === 'mock').map(({ charge_units }) => charge_units),
-  )
+  const most = Math.max(...receipts.flatMap((one) => (one.provider === 'mock' ? [one.charge_units] : [])))
   assert.ok(served.length > 0)
   for (const { usage_source, charge_units } of served) {
     assert.equal(usage_source, 'estimated')
@@ -276,13 +271,12 @@ test('usage beyond the counted amount is not charged, and its provider is disabl
 test('the owner disables an endpoint; the operator suspends and resumes one', async () => {
   await admit('leaving', 'chat-small', ['--price-input', '0.1', '--price-output', '0.2'])
   await hasServed('leaving')
-  const suspend = await stack.cli('provider', 'suspend', ids.get('leaving') ?? '', '--reason', 'maintenance')
-  assert.equal(suspend.code, 0, suspend.stderr)
+  const id = ids.get('leaving') ?? ''
+  assert.equal((await stack.cli('provider', 'suspend', id, '--reason', 'maintenance')).code, 0)
   await serves('leaving', false)
-  assert.equal((await stack.cli('provider', 'resume', ids.get('leaving') ?? '')).code, 0)
+  assert.equal((await stack.cli('provider', 'resume', id)).code, 0)
   await serves('leaving', true)
-  const path = `/v1/providers/${ids.get('leaving')}`
-  assert.equal((await api(stack.baseUrl, 'DELETE', path, { token: owner.token })).status, 200)
+  assert.equal((await api(stack.baseUrl, 'DELETE', `/v1/providers/${id}`, { token: owner.token })).status, 200)
   await serves('leaving', false)
   await receiptsOf('leaving')
   await paid()
