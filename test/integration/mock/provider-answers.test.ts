@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { itemOf } from '../../support/present.ts'
 import { type Chunk, chunks, events } from '../../support/providers/mockAnswers.ts'
 import { ownMock, streamed } from '../../support/providers/ownMock.ts'
+import { until } from '../../support/until.ts'
 
 const mock = ownMock()
 const { ask, lastServed, served } = mock
@@ -95,13 +96,14 @@ describe('streams of the mock provider', () => {
 
   test('paced frames are sent at their times', async () => {
     const tookMs: number[] = []
-    for (let i = 0; i < 4; i++) {
+    // None may be too fast, and not all of them slow: what else the machine does is not meant.
+    await until('one of several is as fast as it should be', async () => {
       const startMs = performance.now()
       await (await ask('mock,chunks=11,delay=20', streamed)).text()
       tookMs.push(performance.now() - startMs)
-    }
-    // None may be too fast, and not all of them slow: what else the machine does is not meant.
-    assert.ok(Math.min(...tookMs) >= 190 && Math.min(...tookMs) < 1_000, `${tookMs} ms`)
+      return tookMs.length >= 4 && Math.min(...tookMs) < 1_000
+    })
+    assert.ok(Math.min(...tookMs) >= 190, `${tookMs} ms`)
   })
 
   test('usage is sent in each of its odd forms', async () => {

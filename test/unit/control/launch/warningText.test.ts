@@ -66,12 +66,12 @@ test('while a server is down, the first line is shown and its recovery is report
   shown.length = 0
   const again = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')
   t.after(() => again.close())
-  await until('the end is told', () => shown.length > 0, 10_000)
+  await until('the end is told', () => shown.length > 0)
   assert.deepEqual(shown, [`127.0.0.1:${port} takes connections again; more about it is in the log (lines: 6)`])
   take(lost)
   assert.equal(shown.length, 2, 'the next outage is told anew')
   take(lost)
-  await until('an outage of an unknown server ends as well', () => shown.length > 2, 10_000)
+  await until('an outage of an unknown server ends as well', () => shown.length > 2)
   assert.equal(shown[2], 'no more trouble; more about it is in the log (lines: 1)')
 })
 

@@ -1,7 +1,7 @@
 // Goal: an answer that refuses a key costs the client nothing while another key or route has room, and the wait that a client is
 // told is the least. Method: Attempts over routes with keys whose provider answers by plan.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, mock, test } from 'node:test'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Secret } from '../../../../contract/providers/providerKeys.ts'
 import type { Model } from '../../../../proxy/catalog/catalog.ts'
@@ -19,6 +19,10 @@ import { type KeyedSpec, keyedModel } from '../../../support/parts/keyedRoutes.t
 type Plan = Readonly<Record<string, readonly [status: number, retryAfter?: number]>>
 
 const NOON_MS = Date.UTC(2026, 10, 21, 12)
+
+// Keys rest for a second where the provider states no time: the clock stands still, as a busy machine does not.
+before(() => mock.timers.enable({ apis: ['Date'], now: NOON_MS }))
+after(() => mock.timers.reset())
 
 class World {
   readonly health: RouteHealth
@@ -134,8 +138,7 @@ test('the next route is asked when all keys are out, and the client is told noth
   assert.deepEqual((await world.ask()).asked, ['sk-z'])
 })
 
-test('with no key and no route left, the client gets 429 with the least wait, and so do those after it', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: NOON_MS })
+test('with no key and no route left, the client gets 429 with the least wait, and so do those after it', async () => {
   const world = new World([ACME], { 'sk-a': [429, 40], 'sk-b': [429, 12], 'sk-c': [429, 55] })
   const { asked, error } = await world.ask()
   assert.equal(asked.length, 3)
@@ -144,8 +147,7 @@ test('with no key and no route left, the client gets 429 with the least wait, an
   assert.deepEqual([later.asked, later.error?.row, later.error?.retryAfterSeconds], [[], 'rate_limited', 12])
 })
 
-test('the wait is the least over the routes as well', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: NOON_MS })
+test('the wait is the least over the routes as well', async () => {
   const second = { provider: 'other', keys: { z: 'sk-z' } }
   const world = new World([ACME, second], {
     'sk-a': [429, 40],
