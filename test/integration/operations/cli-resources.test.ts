@@ -22,6 +22,7 @@ before(async () => {
   env = {
     DATABASE_URL: stack.databaseUrl,
     REDIS_URL: stack.redis.url,
+    SLUICE_LIMITS: stack.env['SLUICE_LIMITS'],
     SLUICE_PRIVATE_PROVIDERS: '1',
     ENDPOINT_KEY: 'endpoint-key',
   }

@@ -14,7 +14,8 @@ let marked: Map<string, number>
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { breakerFailures: 100 },
+    // Gauges that are not read in time are shown as they were.
+    limits: { breakerFailures: 100, scrapeReadsMs: 30_000 },
     catalog: {
       models: [
         { id: M },
