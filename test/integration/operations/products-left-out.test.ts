@@ -26,7 +26,8 @@ let account: Owner
 let usual: Record<string, number>
 
 before(async () => {
-  paid = await startPaidStack({ limits: { keptAnswersMs: 3_600_000 } })
+  // A control that stands still for a moment is waited for, where the answer of the one before would be given for it.
+  paid = await startPaidStack({ limits: { keptAnswersMs: 3_600_000, keptAnswerWaitMs: 30_000 } })
   account = await newOwner(paid.stack)
   usual = await statuses()
 })

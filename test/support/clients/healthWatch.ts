@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { get } from 'node:http'
 import { runMs } from '../parts/turnWatch.ts'
 
 /** A worker serves many health checks in this time of a CPU. */
@@ -32,8 +33,15 @@ export class HealthWatch {
   private async watch(): Promise<void> {
     while (!this.done) {
       const beganMs = runMs(this.workerPid)
-      await (await fetch(this.url)).text()
+      await this.ask()
       this.longestMs = Math.max(this.longestMs, runMs(this.workerPid) - beganMs)
     }
+  }
+
+  /** On a connection of its own: a server may close one that it kept just as it is asked again. */
+  private ask(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      get(this.url, { agent: false }, (response) => response.once('end', resolve).resume()).once('error', reject)
+    })
   }
 }
