@@ -11,7 +11,8 @@ import { present } from '../../support/present.ts'
 import { ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { CHEAP, DEAR, fallbackModels, TOO_LONG } from '../../support/samples/fallbackModels.ts'
-import { type Stack, startStack, type TestAccount, until, untilSame } from '../../support/stack.ts'
+import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
+import { untilStill } from '../../support/until.ts'
 
 let provider: ScriptedProvider
 let stack: Stack
@@ -289,7 +290,7 @@ test('requests that went on to another model are counted by the reason', async (
     ['openai/narrow', 'context_length'],
     ['long/code', 'context_length'],
   ] as const) {
-    const before = await untilSame('the count is known', () => countOf(reason))
+    const before = await untilStill('the count is known', () => countOf(reason))
     completion(await ask({ model, models: ['openai/good'] }))
     await until('the request is counted', async () => (await countOf(reason)) === before + 1)
   }

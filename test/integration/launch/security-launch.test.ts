@@ -141,7 +141,7 @@ test('the data folder and its files are not accessible to other users', () => {
 })
 
 test('Redis has no port; its socket is accessible only to this user', async () => {
-  const redis = connectRedis(`unix://${redisSocket()}`, { failAfterMs: 2_000 })
+  const redis = connectRedis(`unix://${redisSocket()}`, { failAfterMs: 30_000 })
   try {
     await new Promise((ready) => redis.once('ready', ready))
     assert.deepEqual(await redis.config('GET', 'port'), ['port', '0'])
