@@ -11,6 +11,8 @@ export const ADMISSION_LIMITS = {
   admissionEventsBatchMax: 500,
   /** How long a request that made such a change waits until it is applied, in milliseconds. */
   admissionApplyMs: 500,
+  /** The same for a command that made one, in milliseconds. */
+  admissionCommandMs: 3_000,
   /** Rows that are read or written together while a shard is loaded. */
   admissionLoadBatchMax: 500,
   /** Interval at which lease reports are requested again while a loading waits for them, in milliseconds. */

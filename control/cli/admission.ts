@@ -3,7 +3,6 @@ import { pino } from 'pino'
 import { EventDispatcher } from '../admission/dispatcher.ts'
 import type { CliContext } from './context.ts'
 
-const WAIT_MS = 3_000
 const POLL_MS = 20
 
 /**
@@ -15,7 +14,7 @@ export async function applyToAdmission(context: CliContext, accountIds: readonly
     const [pool, redis] = [await context.pool(), await context.redis()]
     const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }), limits: context.limits })
     try {
-      const deadlineMs = performance.now() + WAIT_MS
+      const deadlineMs = performance.now() + context.limits.admissionCommandMs
       while (performance.now() < deadlineMs) {
         dispatcher.wake()
         const waiting = await pool.query('SELECT 1 FROM admission_events WHERE account_id = ANY ($1) LIMIT 1', [

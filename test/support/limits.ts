@@ -16,6 +16,7 @@ export const PATIENCE = {
   estimateTimeoutMs: 30_000,
   receiptWaitMs: 15_000,
   admissionApplyMs: 5_000,
+  admissionCommandMs: 20_000,
   chainTimeoutMs: 8_000,
   debitTakeMs: 5_000,
   providerCheckMs: 5_000,
