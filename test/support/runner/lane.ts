@@ -5,6 +5,7 @@ import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { leftOpen, replaceEnvironment } from '../processState.ts'
+import { closeUnusedEarly } from './idleConnections.ts'
 import type { Failure, FromLane, ToLane } from './laneMessages.ts'
 import { listen } from './laneReporter.ts'
 import { stopRunOfDeadRunner } from './leftRun.ts'
@@ -20,6 +21,7 @@ let passed = 0
 let failed = 0
 let fileEnded: ((name: string) => void) | undefined
 let ending = false
+const ready = closeUnusedEarly()
 
 function tell(message: FromLane): void {
   process.send?.(message)
@@ -43,6 +45,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
 }
 
 async function run(file: string): Promise<void> {
+  await ready
   const before = process.cpuUsage()
   passed = 0
   failed = 0
