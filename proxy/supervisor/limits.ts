@@ -8,6 +8,8 @@ export const SUPERVISOR_LIMITS = {
   replayScanMs: 1_000,
   /** Interval of the checks whether a dead process's journal is booked, in milliseconds. */
   replayPollMs: 200,
+  /** How long a worker is waited for where its metrics are read, in milliseconds; later they are those that it had before. */
+  workerReportMs: 1_000,
 } as const
 
 export type SupervisorLimits = LimitsOf<typeof SUPERVISOR_LIMITS> & AdmissionLimits & MetricsLimits

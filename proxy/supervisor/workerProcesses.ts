@@ -12,7 +12,6 @@ import type { WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
-const SNAPSHOT_TIMEOUT_MS = 1_000
 
 export interface WorkerProcessesOptions {
   readonly config: ProxyConfig
@@ -200,7 +199,7 @@ export class WorkerProcesses {
         worker.snapshots.delete(id)
         resolve(data)
       }
-      const timer = setTimeout(() => done(worker.last), SNAPSHOT_TIMEOUT_MS)
+      const timer = setTimeout(() => done(worker.last), this.options.limits.workerReportMs)
       worker.snapshots.set(id, done)
       worker.process.send({ takeSnapshot: id })
     })

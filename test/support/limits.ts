@@ -24,6 +24,7 @@ export const PATIENCE = {
   recallWaitMs: 2_000,
   databaseConnectMs: 20_000,
   settleTimeoutMs: 8_000,
+  workerReportMs: 5_000,
 } as const satisfies LimitChanges
 
 /** The limits of all parts, with changes. Parts that a test runs by themselves wait for a connection as those of stacks do. */
