@@ -51,8 +51,10 @@ afterEach(() => paid.mended())
 after(() => paid.stop())
 
 /** An account that has bought tokens of a series. */
-async function buyer(tokens: string, of = series): Promise<Holder> {
-  const holder = await newHolder(paid, '100', NOTHING)
+const newBuyer = (): Promise<Holder> => newHolder(paid, '100', NOTHING)
+
+async function buyer(tokens: string, of = series, by?: Holder): Promise<Holder> {
+  const holder = by ?? (await newBuyer())
   const body = { series: of, side: 'buy', type: 'market', tokens }
   await apiOk(url, 'POST', '/v1/locks/orders', { token: holder.token, body })
   return holder
@@ -204,9 +206,11 @@ test('a transaction that fails is sent again, and tokens that the wallet cannot 
 
 test("the month's end burns what is on the chain, here and there", async () => {
   const short = await issueLock(paid.stack)
+  // Before the end is set, which the purchase and its mint have to come before.
+  const holder = await newBuyer()
   const ends = Math.ceil(Date.now() / 1_000) * 1_000 + 40_000
   await paid.pool.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ends])
-  const one = await buyer('3', short)
+  const one = await buyer('3', short, holder)
   const made = await withdraw(one, { series: short, tokens: '2' })
   assert.equal(made.status, 202, made.text)
   assert.equal((await ended(one, made.body.id)).status, 'sent')

@@ -272,7 +272,8 @@ export const KINDS_CHECK = 'every transfer is of a known kind, between its accou
 
 /** Fails with what is wrong unless every check of the audit holds. @param apart checks that are left out */
 export async function assertCleanAudit(book: Book, ...apart: readonly string[]): Promise<void> {
-  const failed = (await runAudit(book.pool, book.redis, limits)).filter(({ ok, name }) => !ok && !apart.includes(name))
+  const patient = { ...limits, auditRechecksMax: 10 }
+  const failed = (await runAudit(book.pool, book.redis, patient)).filter(({ ok, name }) => !ok && !apart.includes(name))
   assert.deepEqual(failed, [])
 }
 

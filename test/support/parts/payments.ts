@@ -28,7 +28,7 @@ import { RunningPayments } from './runningPayments.ts'
 
 const USD = 1_000_000_000
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
-const SERVE_MS = 10_000
+const SERVE_MS = 30_000
 
 /** What `newOrder` pays, in atomic units of the stablecoin. */
 export const AMOUNT = 2_000n
