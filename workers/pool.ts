@@ -25,7 +25,7 @@ export interface PoolBounds {
   readonly onFault: (error: Error) => void
 }
 
-/** Too many tasks wait, or this one has waited for too long; nothing was done. */
+/** Too many tasks wait; nothing was done. */
 export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
@@ -59,7 +59,7 @@ export class WorkerPool {
   /**
    * Runs a task in a thread.
    * @param name as runFile has it
-   * @throws PoolBusy when too many wait, or it has waited for too long; Error when the task fails or takes too long
+   * @throws PoolBusy when too many wait; Error when the task fails or takes too long
    */
   run<Name extends TaskName>(
     task: Name,
@@ -79,12 +79,12 @@ export class WorkerPool {
     const { queueMax, taskTimeoutMs } = this.bounds
     const signal = AbortSignal.timeout(taskTimeoutMs)
     const isPlaced = await this.turns.take(name, signal)
-    if (!isPlaced)
-      throw new PoolBusy(`more than ${queueMax} tasks waited for a worker thread, or this one for too long`)
+    if (!isPlaced && !signal.aborted) throw new PoolBusy(`${queueMax} tasks wait for a worker thread`)
     try {
+      // A task whose time was over while it waited is rejected as one is that runs for too long.
       return (await this.threads.run(input, { filename: file, name: 'run', signal })) as Output
     } finally {
-      this.turns.giveBack()
+      if (isPlaced) this.turns.giveBack()
     }
   }
 

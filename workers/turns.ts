@@ -1,8 +1,5 @@
-/** One that waits for a place. */
-interface Waiting {
-  readonly start: () => void
-  readonly refuse: () => void
-}
+/** Ends the wait of one for a place. */
+type End = (isPlaced: boolean) => void
 
 /**
  * Places for work, taken by names in turn: those of one name are first in, first out, and after each its name is last in line.
@@ -12,7 +9,7 @@ export class Turns {
   private free: number
   private readonly waitingMax: number
   /** By name, in the order of their turns; no name is without one that waits. */
-  private readonly waiting = new Map<string, Waiting[]>()
+  private readonly waiting = new Map<string, End[]>()
   private count = 0
 
   /** @param places that may be taken at the same time @param waitingMax how many may wait for one, over all names */
@@ -28,18 +25,14 @@ export class Turns {
       return Promise.resolve(true)
     }
     return new Promise((resolve) => {
-      const end = (placed: boolean): void => {
+      const end = (isPlaced: boolean): void => {
         signal.removeEventListener('abort', onAbort)
-        resolve(placed)
+        resolve(isPlaced)
       }
-      const one = { start: () => end(true), refuse: () => end(false) }
-      const onAbort = (): void => {
-        this.remove(name, one)
-        one.refuse()
-      }
+      const onAbort = (): void => this.refuse(name, end)
       signal.addEventListener('abort', onAbort)
-      this.add(name, one)
-      if (this.count > this.waitingMax) this.refuseNewest(this.longest())
+      this.add(name, end)
+      if (this.count > this.waitingMax) this.refuseNewest()
     })
   }
 
@@ -51,40 +44,35 @@ export class Turns {
       return
     }
     const [name, line] = next
-    const one = line.shift()
+    const end = line.shift()
     this.count--
     this.waiting.delete(name)
     if (line.length > 0) this.waiting.set(name, line)
-    one?.start()
+    end?.(true)
   }
 
-  private add(name: string, one: Waiting): void {
+  private add(name: string, end: End): void {
     const line = this.waiting.get(name)
-    if (line === undefined) this.waiting.set(name, [one])
-    else line.push(one)
+    if (line === undefined) this.waiting.set(name, [end])
+    else line.push(end)
     this.count++
   }
 
-  private remove(name: string, one: Waiting): void {
+  private refuse(name: string, end: End): void {
     const line = this.waiting.get(name) ?? []
-    const at = line.indexOf(one)
+    const at = line.indexOf(end)
     if (at < 0) return
     line.splice(at, 1)
     this.count--
     if (line.length === 0) this.waiting.delete(name)
+    end(false)
   }
 
-  private longest(): string {
-    let found = ''
-    let most = 0
-    for (const [name, { length }] of this.waiting) if (length >= most) [found, most] = [name, length]
-    return found
-  }
-
-  private refuseNewest(name: string): void {
-    const newest = this.waiting.get(name)?.at(-1)
-    if (newest === undefined) return
-    this.remove(name, newest)
-    newest.refuse()
+  /** The newest of the name with the most; of several such names, of the last in line. */
+  private refuseNewest(): void {
+    let [name, longest]: [string, readonly End[]] = ['', []]
+    for (const one of this.waiting) if (one[1].length >= longest.length) [name, longest] = one
+    const newest = longest.at(-1)
+    if (newest !== undefined) this.refuse(name, newest)
   }
 }

@@ -11,7 +11,7 @@ export const ADMISSION_LIMITS = {
   admissionEventsBatchMax: 500,
   /** How long a request that made such a change waits until it is applied, in milliseconds. */
   admissionApplyMs: 500,
-  /** The same for a command that made one, in milliseconds. */
+  /** How long a command that made such a change waits until it is applied, in milliseconds. */
   admissionCommandMs: 3_000,
   /** Rows that are read or written together while a shard is loaded. */
   admissionLoadBatchMax: 500,

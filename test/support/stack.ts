@@ -18,7 +18,7 @@ import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
 import { TestProcess } from './testProcess.ts'
 import { until } from './until.ts'
 
-export { until, untilSame } from './until.ts'
+export { until, untilRead, untilSame } from './until.ts'
 
 const SETTLED_TIMEOUT_MS = 90_000
 // Control that is stopped waits for its last read of the ledger streams.

@@ -19,6 +19,20 @@ export async function until(
   }
 }
 
+/** Waits until a reading is as wanted. @returns it, since the next one may come from a worker that has not heard yet */
+export async function untilRead<T>(
+  what: string,
+  read: () => Promise<T>,
+  isWanted: (reading: T) => boolean,
+): Promise<T> {
+  let reading: T | undefined
+  await until(what, async () => {
+    reading = await read()
+    return isWanted(reading)
+  })
+  return reading as T
+}
+
 /** Waits until a reading is the same twice, as metrics of a worker that stood still are those of before. @returns it */
 export async function untilSame<T>(what: string, read: () => Promise<T>): Promise<T> {
   let reading = await read()

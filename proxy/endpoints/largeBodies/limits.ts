@@ -15,7 +15,7 @@ export const LARGE_BODY_LIMITS = {
   largeBodyTimeoutMs: 20_000,
   /** An answer above this size is read by another thread, in bytes. */
   answerAtOnceBytesMax: 262_144,
-  /** Answers that wait for the thread that reads them, as bodies do. */
+  /** Answers that wait for the thread that reads them; beyond, the account with the most is refused. */
   largeAnswersWaitingMax: 256,
 } as const
 

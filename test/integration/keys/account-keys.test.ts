@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test'
 import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import type { Key, List } from '../../support/clients/accountKeys.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { assertError, chat, completion, type Reply } from '../../support/clients/chatClient.ts'
+import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
 import { everywhere } from '../../support/clients/everywhere.ts'
 import { searchTool } from '../../support/clients/toolClient.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type Stack, startStack, untilRead } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
 const M = 'test/small'
@@ -192,9 +192,8 @@ test('the limits of a key show the used and remaining amounts that admission app
   const key = await create({ caps: { hour: '1', day: '0.000001' }, budget: '2' })
   assertError(await ask(key.api_key), 402, 'spend_limit_exceeded')
   await patch(key.id, { caps: { day: null } })
-  const seen: Reply[] = []
-  await until('the cap is gone', async () => seen.push(await ask(key.api_key)) > 0 && seen.at(-1)?.status === 200)
-  const used = completion(seen.at(-1) ?? assert.fail()).receipt.cost.usd
+  const again = () => ask(key.api_key)
+  const used = completion(await untilRead('the cap is gone', again, ({ status }) => status === 200)).receipt.cost.usd
   await stack.settled()
   type Shown = { caps: Record<string, Json>; budget: Json } & Json
   const limits = await apiOk<Shown>(url, 'GET', `/v1/keys/${key.id}/limits`, { token: owner.token })

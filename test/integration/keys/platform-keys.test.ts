@@ -7,7 +7,7 @@ import { assertError, chat, completion, type Reply } from '../../support/clients
 import { assertToolError, callMcp, connectMcp } from '../../support/clients/mcpClient.ts'
 import { callTool, searchTool } from '../../support/clients/toolClient.ts'
 import { present } from '../../support/present.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type Stack, startStack, until, untilRead } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
 const M = 'test/small'
@@ -125,12 +125,8 @@ test('a permission withdrawn from a platform key is withdrawn from its sub-keys'
   const { body: other } = await make(platform.api_key, { models: ['test/other'], tools: ['web.search'] })
   const patch = (body: Json) => api(url, 'PATCH', `/v1/account/keys/${platform.id}`, { token: owner.token, body })
   const refusedWith = async (by: Key, status: number, code: string, attempt = () => ask(by.api_key, 'test/other')) => {
-    let refused: Reply | undefined
-    await until(`it is refused with ${code}`, async () => {
-      refused = await attempt()
-      return refused.status === status
-    })
-    assertError(present(refused), status, code)
+    const refused = await untilRead(`it is refused with ${code}`, attempt, (reply) => reply.status === status)
+    assertError(refused, status, code)
   }
   for (const by of [open, other]) completion(await ask(by.api_key, 'test/other'))
 

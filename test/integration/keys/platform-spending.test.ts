@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { api, apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { BATCH_PRICE, BATCHING, ended, submitted } from '../../support/clients/batchClient.ts'
-import { assertError, chat, completion, type Receipt, type Reply, takeApart } from '../../support/clients/chatClient.ts'
+import { assertError, chat, completion, type Receipt, takeApart } from '../../support/clients/chatClient.ts'
 import { callTool, searchTool } from '../../support/clients/toolClient.ts'
 import {
   generate,
@@ -16,9 +16,8 @@ import {
   videoIn,
   videoModel,
 } from '../../support/clients/videoClient.ts'
-import { present } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type Stack, startStack, until, untilRead } from '../../support/stack.ts'
 
 const M = 'test/small'
 
@@ -154,12 +153,8 @@ test('a cap added to a platform key counts the earlier spending of its sub-keys'
   const caps = { caps: { day: String(spent / 1e9) } }
   await apiOk(url, 'PATCH', `/v1/account/keys/${platform.id}`, { token: owner.token, body: caps })
   for (const by of [first, second]) {
-    let reply: Reply | undefined
-    await until('it is refused', async () => {
-      reply = await chat(url, by.api_key, { model: M, max_tokens: 5 })
-      return reply.status === 402
-    })
-    const refused = present(reply)
+    const ask = () => chat(url, by.api_key, { model: M, max_tokens: 5 })
+    const refused = await untilRead('it is refused', ask, ({ status }) => status === 402)
     assertError(refused, 402, 'spend_limit_exceeded')
     assert.match(refused.text, /platform key's daily cap/)
   }

@@ -7,10 +7,9 @@ import { createPool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion, type Reply } from '../../support/clients/chatClient.ts'
 import { limits } from '../../support/limits.ts'
-import { present } from '../../support/present.ts'
 import { KeyedProvider, type KnownKey } from '../../support/providers/keyedProvider.ts'
 import { rounds } from '../../support/rounds.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type Stack, startStack, until, untilRead } from '../../support/stack.ts'
 
 const M = 'test/plain'
 const MINUTE_MS = 60_000
@@ -135,12 +134,11 @@ test("an account's limits are those of all its keys together", async () => {
     return reply.headers.get('x-ratelimit-limit-requests') === '3'
   })
   await until('it is used up', async () => (await ask(keys[1], {}, 1)).status === 429)
-  let last: Reply | undefined
-  await until('it is for the other key', async () => {
-    last = await ask(keys[0])
-    return last.status === 429
-  })
-  const reply = present(last)
+  const reply = await untilRead(
+    'it is for the other key',
+    () => ask(keys[0]),
+    ({ status }) => status === 429,
+  )
   const seconds = refused(reply, /The account has used its 3 requests a minute/)
   assert.ok(seconds > 1 && seconds <= 62, `${seconds}`)
   assert.deepEqual([limitOf(reply)[0], limitOf(reply)[2]], ['3', '0'])
