@@ -5,17 +5,19 @@ import { assertNext, type PhaseTable } from '../phases.ts'
  * - `open`: nothing of it is decided.
  * - `begun`: the status of a stream is decided; its head travels with its first bytes.
  * - `streaming`: the head of a stream is sent.
+ * - `ending`: all of it is decided, and its client takes it slowly.
  * - `ended`: it is handed to the server package, or was broken off.
  * - `left`: the client has disconnected before the status was decided.
  * - `gone`: the client has disconnected later.
  */
-export type ExchangePhase = 'open' | 'begun' | 'streaming' | 'ended' | 'left' | 'gone'
+export type ExchangePhase = 'open' | 'begun' | 'streaming' | 'ending' | 'ended' | 'left' | 'gone'
 
 /** A head is sent once, an answer ends once, and nothing follows once the client has disconnected. */
 const NEXT: PhaseTable<ExchangePhase> = {
-  open: ['begun', 'ended', 'left'],
-  begun: ['streaming', 'ended', 'gone'],
+  open: ['begun', 'ending', 'ended', 'left'],
+  begun: ['streaming', 'ending', 'ended', 'gone'],
   streaming: ['ended', 'gone'],
+  ending: ['ended', 'gone'],
   ended: ['gone'],
   left: [],
   gone: [],
@@ -33,7 +35,7 @@ export function isGone(phase: ExchangePhase): boolean {
 
 /** Nothing can be written any more. */
 export function isClosed(phase: ExchangePhase): boolean {
-  return phase === 'ended' || isGone(phase)
+  return phase === 'ending' || phase === 'ended' || isGone(phase)
 }
 
 /** The status is or was decided. */

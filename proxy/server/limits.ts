@@ -18,7 +18,7 @@ export const SERVER_LIMITS = {
   slowBodiesMax: 2_000,
   /** Slow bodies of senders whose credential is not proven. */
   strangerSlowBodiesMax: 1_000,
-  /** How long a client may take nothing of an answer that is sent in parts, in milliseconds. */
+  /** How long a client may take nothing of an answer that it has not received whole, in milliseconds. */
   readerStallMs: 120_000,
   /** Memory of all uploads that are open in a process, in bytes. */
   uploadBytesOpenMax: 268_435_456,

@@ -1,22 +1,40 @@
 import type { StalledAnswer, StalledAnswers } from './stalledAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** The client of a stream, once it may have to be waited for. */
+/** Of a large end of a stream so many bytes are sent by themselves, one at a time while bytes before them have not left. */
+export const HELD_BACK_BYTES = 64
+
+/** The functions of its exchange that the client of a stream uses. */
+export interface StreamWriter {
+  /** @returns false when the server package keeps some of the bytes */
+  send(bytes: Uint8Array): boolean
+  /** The client can take bytes again. */
+  drained(): void
+  /** The client has taken all that was written, so that the stream can end with these bytes. */
+  sendLast(last: Uint8Array): void
+}
+
+const nothing = (): void => undefined
+
+/**
+ * The client of a stream, which may take bytes slower than they come. The server package says only of a write whether it keeps
+ * some of the bytes, so that those that come while it does are kept here, and are written piece by piece.
+ */
 export class SlowReader implements StalledAnswer {
   stalledAtMs = 0
-  private readonly res: HttpResponse
+  readonly res: HttpResponse
   private readonly stalled: StalledAnswers
+  private readonly writer: StreamWriter
+  private readonly pieces: Buffer[] = []
   private last: Buffer | undefined
 
-  /** @param onReady called when the client can take bytes again, with the end that was kept for it */
-  constructor(res: HttpResponse, stalled: StalledAnswers, onReady: (last: Buffer | undefined) => void) {
+  constructor(res: HttpResponse, stalled: StalledAnswers, writer: StreamWriter) {
     this.res = res
     this.stalled = stalled
+    this.writer = writer
+    stalled.add(this)
     res.onWritable(() => {
-      this.release()
-      const { last } = this
-      this.last = undefined
-      onReady(last)
+      this.resume()
       return true
     })
   }
@@ -28,9 +46,14 @@ export class SlowReader implements StalledAnswer {
 
   /** It takes no more for now. */
   stall(): void {
-    if (this.stalledAtMs > 0) return
     this.stalledAtMs = performance.now()
-    this.stalled.add(this)
+  }
+
+  /** @returns false for a client that takes bytes now; else they are kept for it */
+  keep(bytes: Uint8Array): boolean {
+    if (this.stalledAtMs === 0) return false
+    this.pieces.push(Buffer.from(bytes))
+    return true
   }
 
   /**
@@ -38,26 +61,46 @@ export class SlowReader implements StalledAnswer {
    * closed before all of it has left.
    * @returns false for a client that takes it now
    */
-  keep(bytes: Uint8Array): boolean {
+  keepLast(bytes: Uint8Array): boolean {
     if (this.stalledAtMs === 0) return false
     this.last ??= Buffer.from(bytes)
     return true
   }
 
-  /** It is not waited for. */
+  /** It is not waited for any more. */
   release(): void {
-    if (this.stalledAtMs === 0) return
     this.stalledAtMs = 0
     this.stalled.remove(this)
   }
 
-  keepOpen(): void {
-    // Pausing stops the server package's timer, and resuming restarts it.
-    this.res.pause()
-    this.res.resume()
+  private resume(): void {
+    let isTaken = false
+    for (let piece = this.next(isTaken); piece !== undefined; piece = this.next(isTaken)) {
+      isTaken = this.writer.send(piece)
+      if (!isTaken) {
+        this.stall()
+        return
+      }
+    }
+    this.stalledAtMs = 0
+    if (this.last !== undefined) {
+      this.writer.sendLast(this.last)
+      return
+    }
+    // The end of a cork writes what the server package kept of a write, which it otherwise does at the next write only.
+    this.res.cork(nothing)
+    this.writer.drained()
   }
 
-  giveUp(): void {
-    this.res.close()
+  /**
+   * @param isTaken all that was written before has left
+   * @returns what is to be written before the stream ends: of its end one byte, which shows whether all before it has left
+   */
+  private next(isTaken: boolean): Buffer | undefined {
+    const piece = this.pieces.shift()
+    if (piece !== undefined || this.last === undefined || isTaken || this.last.length < 2) return piece
+    const first = this.last.subarray(0, 1)
+    this.last = this.last.subarray(1)
+    return first
   }
 }

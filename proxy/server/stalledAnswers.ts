@@ -1,4 +1,5 @@
 import { checkDeadlines } from '../checkDeadlines.ts'
+import type { HttpResponse } from './uws.ts'
 
 /**
  * The server package silently closes a connection whose client, for 8 to 12 seconds, takes nothing of an answer or sends less than
@@ -6,12 +7,11 @@ import { checkDeadlines } from '../checkDeadlines.ts'
  */
 export const KEEP_OPEN_MS = 4_000
 
-/** An answer of which its client takes no more for the moment. */
+/** An answer that its client may take slower than it comes. */
 export interface StalledAnswer {
+  /** Since when its client takes nothing, of `performance.now()`; 0 while it does. */
   readonly stalledAtMs: number
-  keepOpen(): void
-  /** Its client has taken nothing for too long. */
-  giveUp(): void
+  readonly res: HttpResponse
 }
 
 /** Keeps the connections of clients that read slowly, each up to a limit. */
@@ -41,9 +41,14 @@ export class StalledAnswers {
 
   private check(nowMs: number): void {
     if (this.open.size === 0) this.stop()
-    for (const answer of [...this.open]) {
-      if (nowMs - answer.stalledAtMs >= this.stallMs) answer.giveUp()
-      else answer.keepOpen()
+    for (const { res, stalledAtMs } of [...this.open]) {
+      if (stalledAtMs > 0 && nowMs - stalledAtMs >= this.stallMs) {
+        res.close()
+      } else {
+        // Pausing stops the server package's timer, and resuming restarts it.
+        res.pause()
+        res.resume()
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
 import type { RefusalFigures } from '../../contract/errors/figures.ts'
 import type { RequestTrace } from '../traces/requestTrace.ts'
-import { errorHeaders, fieldsOf, statusLine } from './answerFields.ts'
+import { errorHeaders, headValue, statusLine } from './answerFields.ts'
 import {
   type AnswerDecorator,
   type BodyLease,
@@ -10,20 +10,18 @@ import {
   type GoneListener,
   type HeaderList,
   JSON_TYPE,
-  KEEP_ALIVE_SECONDS,
   type RequestHead,
 } from './exchange.ts'
 import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from './exchangePhase.ts'
 import type { ParsedHead } from './head.ts'
-import { SlowReader } from './slowReader.ts'
+import { LARGE_ANSWER_BYTES, LargeAnswer } from './largeAnswer.ts'
+import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
 import type { StalledAnswers } from './stalledAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
-/** For pages of any origin. Requests of browsers have no cookies here, so that the asterisk stands for every header of the answer. */
-const OF_BROWSERS = '\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *'
 
 /** The functions of the server that an exchange uses. */
 export interface ExchangeHost {
@@ -38,11 +36,10 @@ export interface ExchangeHost {
 
 const EMPTY = Buffer.alloc(0)
 const OK = '200 OK'
-const KEEP_ALIVE = `\r\nkeep-alive: timeout=${KEEP_ALIVE_SECONDS}`
 const NOT_MODIFIED = 304
 
 /** An exchange over uWebSockets.js. All writes happen inside one cork, so that each reaches the socket as one call. */
-export class UwsExchange implements Exchange {
+export class UwsExchange implements Exchange, StreamWriter {
   readonly id: string
   readonly head: RequestHead
   readonly startedAtMs: number
@@ -64,6 +61,7 @@ export class UwsExchange implements Exchange {
   private goneListener: GoneListener | null = null
   private drainListener: DrainListener | null = null
   private slow: SlowReader | undefined
+  private large: LargeAnswer | undefined
   private outgoing: Uint8Array | undefined
   private writeOk = true
   private streamHeaders: HeaderList | undefined
@@ -110,7 +108,7 @@ export class UwsExchange implements Exchange {
 
   setDrainListener(listener: DrainListener | null): void {
     this.drainListener = listener
-    if (listener !== null && !isClosed(this.phase)) this.slow ??= this.slowReader()
+    if (listener !== null && !isClosed(this.phase)) this.slow ??= new SlowReader(this.res, this.host.stalled, this)
   }
 
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
@@ -152,26 +150,19 @@ export class UwsExchange implements Exchange {
 
   write(bytes: Uint8Array): boolean {
     if (isClosed(this.phase) || this.slow?.isEnding === true) return true
-    this.outgoing = bytes
-    this.res.cork(this.corkedWrite)
-    this.outgoing = undefined
-    if (!this.writeOk) {
-      this.slow ??= this.slowReader()
-      this.slow.stall()
-    }
-    return this.writeOk
+    if (this.slow?.keep(bytes) === true) return false
+    if (this.send(bytes)) return true
+    this.slow ??= new SlowReader(this.res, this.host.stalled, this)
+    this.slow.stall()
+    return false
   }
 
   end(bytes: Uint8Array): void {
-    if (isClosed(this.phase) || this.slow?.keep(bytes) === true) return
-    const headDue = this.phase === 'begun'
-    const last = this.kept(bytes)
-    this.enter('ended')
-    this.endWith(() => {
-      if (headDue) this.writeStreamHead(this.host.isLeaving)
-      // Of a stream that has begun, the server package would write the header that it closes with into the body.
-      this.res.end(last, headDue && this.closes)
-    })
+    if (isClosed(this.phase)) return
+    const heldBack = bytes.length > LARGE_ANSWER_BYTES ? bytes.length - HELD_BACK_BYTES : 0
+    if (heldBack > 0) this.write(bytes.subarray(0, heldBack))
+    const last = bytes.subarray(heldBack)
+    if (this.slow?.keepLast(last) !== true) this.sendLast(last)
   }
 
   breakOff(): void {
@@ -187,10 +178,25 @@ export class UwsExchange implements Exchange {
     return body
   }
 
-  private slowReader(): SlowReader {
-    return new SlowReader(this.res, this.host.stalled, (last) => {
-      if (last === undefined) this.drainListener?.onDrain()
-      else this.end(last)
+  send(bytes: Uint8Array): boolean {
+    this.outgoing = bytes
+    this.res.cork(this.corkedWrite)
+    this.outgoing = undefined
+    return this.writeOk
+  }
+
+  drained(): void {
+    this.drainListener?.onDrain()
+  }
+
+  sendLast(bytes: Uint8Array): void {
+    const headDue = this.phase === 'begun'
+    const last = this.kept(bytes)
+    this.enter('ended')
+    this.endWith(() => {
+      if (headDue) this.writeStreamHead(this.host.isLeaving)
+      // Of a stream that has begun, the server package would write the header that it closes with into the body.
+      this.res.end(last, headDue && this.closes)
     })
   }
 
@@ -210,10 +216,14 @@ export class UwsExchange implements Exchange {
     close: boolean,
   ): void {
     if (isClosed(this.phase)) return
-    this.enter('ended')
     const isLast = close || this.closes || this.host.isLeaving
-    const own = this.kept(body)
     const bodiless = this.head.method === 'HEAD' || status === NOT_MODIFIED
+    if (!isLast && !bodiless && body.length > LARGE_ANSWER_BYTES) {
+      this.sendLarge(body, () => this.writeHead(statusLine(status), contentType, headers, false))
+      return
+    }
+    this.enter('ended')
+    const own = this.kept(body)
     this.endWith(() => {
       if (bodiless) {
         this.endBodiless(status, contentType, headers, Buffer.byteLength(own), isLast)
@@ -241,6 +251,16 @@ export class UwsExchange implements Exchange {
     else this.res.endWithoutBody()
   }
 
+  private sendLarge(body: string | Uint8Array, writeHead: () => void): void {
+    this.enter('ending')
+    this.slow?.release()
+    this.large = new LargeAnswer(this.res, this.host.stalled, body, () => {
+      this.enter('ended')
+      this.endRequest()
+    })
+    this.large.begin(writeHead)
+  }
+
   /** Bytes that outlast the call: an answer that ends in a later turn would send what another stream has put in their place. */
   private kept(bytes: string | Uint8Array): string | Uint8Array {
     return this.closes && typeof bytes !== 'string' ? Buffer.from(bytes) : bytes
@@ -260,21 +280,16 @@ export class UwsExchange implements Exchange {
 
   private endRequest(): void {
     this.slow?.release()
+    this.large?.release()
     this.incoming?.release()
     this.incoming = undefined
     this.host.onEnded()
   }
 
   private writeHead(line: string, contentType: string, headers: HeaderList | undefined, isLast: boolean): void {
-    // The server package writes a value without checking it. All fields as one value make one call into native code, which
-    // costs more than the bytes it writes; every name and value here is the gateway's own.
-    let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}${isLast ? '' : KEEP_ALIVE}`
-    if (this.head.origin !== '') fields += OF_BROWSERS
-    if (headers !== undefined) fields += fieldsOf(headers)
-    if (this.limitHeaders !== undefined) fields += fieldsOf(this.limitHeaders)
     // The server package writes 200 of its own accord.
     if (line !== OK) this.res.writeStatus(line)
-    this.res.writeHeader('content-type', fields)
+    this.res.writeHeader('content-type', headValue(contentType, this, headers, isLast))
   }
 
   private aborted(): void {

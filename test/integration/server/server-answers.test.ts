@@ -67,66 +67,6 @@ test('a stream of large writes arrives whole at a slow reader', async (t) => {
   assert.deepEqual([refused, server.open], [[], 0])
 })
 
-/** Longer than the server package lets a connection stand still. */
-const STAND_STILL_MS = 13_000
-
-test('a client that takes nothing for a while loses nothing of a stream, neither then nor in a pause after it', async (t) => {
-  const pieces = Array.from({ length: 24 }, () => randomBytes(MIB))
-  let waits = 0
-  const handler: Handler = async (exchange) => {
-    let drained: () => void = () => undefined
-    exchange.setDrainListener({ onDrain: () => drained() })
-    exchange.beginStream()
-    for (const piece of pieces) {
-      const drain = new Promise<void>((resolve) => {
-        drained = resolve
-      })
-      if (exchange.write(piece)) continue
-      waits++
-      await drain
-    }
-    await sleep(STAND_STILL_MS)
-    for (const piece of pieces) exchange.write(piece)
-    exchange.end(Buffer.from('the end'))
-  }
-  const { server, port } = await startServer({}, [{ method: 'GET', path: '/stream', handler }])
-  t.after(() => server.end())
-  const request = get({ host: '127.0.0.1', port, path: '/stream', agent: false })
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  const whole = describe(Buffer.concat([...pieces, ...pieces, Buffer.from('the end')]))
-  const hash = createHash('sha256')
-  let length = 0
-  await sleep(STAND_STILL_MS)
-  for await (const data of response as AsyncIterable<Buffer>) {
-    hash.update(data)
-    const before = length
-    length += data.length
-    if (before < 25 * MIB && length >= 25 * MIB) await sleep(STAND_STILL_MS)
-  }
-  assert.equal(`${length} ${hash.digest('hex')}`, whole)
-  assert.ok(waits > 0, 'the reader held the stream up')
-  assert.equal(server.open, 0)
-})
-
-test('a client that takes nothing for longer than it may is let go', async (t) => {
-  const gone: string[] = []
-  const handler: Handler = (exchange) => {
-    exchange.setGoneListener({ onGone: () => gone.push(exchange.id) })
-    exchange.beginStream()
-    while (exchange.write(Buffer.alloc(MIB)));
-  }
-  const { server, port } = await startServer({ readerStallMs: 1_000 }, [{ method: 'GET', path: '/stream', handler }])
-  t.after(() => server.end())
-  const request = get({ host: '127.0.0.1', port, path: '/stream', agent: false })
-  request.on('error', () => undefined)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  const since = performance.now()
-  await eventually('the handler learns of it', () => gone.length === 1)
-  assert.ok(performance.now() - since < 8_000, 'the gateway closes it, not the server package')
-  assert.equal(server.open, 0)
-  response.destroy()
-})
-
 test('consecutive writes without a pause also arrive whole', async (t) => {
   const pieces = Array.from({ length: 40 }, (_, i) => randomBytes(1 + ((i * 37_501) % 200_000)))
   const handler: Handler = (exchange) => {

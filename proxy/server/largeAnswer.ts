@@ -1,0 +1,60 @@
+import type { StalledAnswer, StalledAnswers } from './stalledAnswers.ts'
+import type { HttpResponse } from './uws.ts'
+
+/** The send buffer of a socket by default (net.ipv4.tcp_wmem of Linux): an answer that is not larger leaves with its call. */
+export const LARGE_ANSWER_BYTES = 16_384
+
+/**
+ * A whole answer that its client may take slower than the gateway sends it. The server package closes the connections of slow
+ * clients once it keeps the rest of an answer itself.
+ */
+export class LargeAnswer implements StalledAnswer {
+  stalledAtMs = 0
+  readonly res: HttpResponse
+  private readonly stalled: StalledAnswers
+  private readonly totalBytes: number
+  private readonly onEnded: () => void
+  private body: Uint8Array
+
+  /**
+   * @param body may change once `begin` has returned
+   * @param onEnded called when all of it was handed to the socket
+   */
+  constructor(res: HttpResponse, stalled: StalledAnswers, body: string | Uint8Array, onEnded: () => void) {
+    this.res = res
+    this.stalled = stalled
+    this.body = typeof body === 'string' ? Buffer.from(body) : body
+    this.totalBytes = this.body.length
+    this.onEnded = onEnded
+  }
+
+  /** Sends the head, and of the body as much as the client takes now. */
+  begin(writeHead: () => void): void {
+    let isDone = false
+    this.res.cork(() => {
+      writeHead()
+      isDone = this.res.tryEnd(this.body, this.totalBytes)[1]
+    })
+    if (isDone) {
+      this.onEnded()
+      return
+    }
+    const fromBytes = this.res.getWriteOffset()
+    this.body = Buffer.from(this.body.subarray(fromBytes))
+    this.stalledAtMs = performance.now()
+    this.stalled.add(this)
+    this.res.onWritable((offset) => this.resume(offset - fromBytes))
+  }
+
+  /** It is not waited for any more. */
+  release(): void {
+    this.stalled.remove(this)
+  }
+
+  private resume(offset: number): boolean {
+    this.stalledAtMs = performance.now()
+    const [isOk, isDone] = this.res.tryEnd(this.body.subarray(offset), this.totalBytes)
+    if (isDone) this.onEnded()
+    return isOk
+  }
+}
