@@ -1,5 +1,6 @@
 import type { Exchange } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
+import { keepOpen } from './keepOpen.ts'
 import type { Timed, TimerWheel } from './wheel.ts'
 
 /** An answer in pieces, and what is billed for it. */
@@ -62,6 +63,7 @@ export class PieceStream implements Timed {
     exchange.sent(200, this.sent, this.bytes, null)
     exchange.billed(pieces.billed(this.sent), null)
     if (ready) this.wait(this.behaviour.delayMs)
+    else keepOpen(exchange)
   }
 
   private finish(): void {

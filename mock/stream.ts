@@ -1,6 +1,7 @@
 import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
+import { keepOpen } from './keepOpen.ts'
 import { messagesPlanOf } from './messagesPlan.ts'
 import type { AnswerPlan } from './plan.ts'
 import { planOf } from './plan.ts'
@@ -124,7 +125,7 @@ export class Stream implements Timed {
       this.sent += count
       this.blocked = !this.write(bytes)
       this.note(null)
-      if (this.blocked) return
+      if (this.blocked) return keepOpen(this.exchange)
       if (delayMs > 0 && this.sent < this.stopAt) return this.pace(delayMs)
       if (this.behaviour.flush) {
         this.more = true

@@ -2,6 +2,7 @@ import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import { Exchange } from './exchange.ts'
 import { answerError, answerFailure, countFailure, later } from './failures.ts'
 import { type Behaviour, behaviourOf } from './grammar.ts'
+import { keepOpen } from './keepOpen.ts'
 import type { ServedLog } from './log.ts'
 import { readBody, readHead } from './request.ts'
 import type { TimerWheel } from './wheel.ts'
@@ -207,9 +208,9 @@ function sendClip(res: HttpResponse, job: Job): void {
   const { clip: bytes = CLIP_BYTES, clip_cut: cut } = job.behaviour.integers
   const stopAt = Math.min(bytes, cut ?? bytes)
   let sent = 0
-  let gone = false
+  const answer = { res, ended: false }
   const step = (): boolean => {
-    while (!gone && sent < stopAt) {
+    while (!answer.ended && sent < stopAt) {
       const piece = clipPiece(sent, Math.min(PIECE_BYTES, stopAt - sent))
       sent += piece.length
       job.clip_bytes_sent += piece.length
@@ -217,16 +218,19 @@ function sendClip(res: HttpResponse, job: Job): void {
       res.cork(() => {
         fits = res.write(piece)
       })
-      if (!fits) return false
+      if (!fits) {
+        keepOpen(answer)
+        return false
+      }
     }
-    if (gone) return true
-    gone = true
+    if (answer.ended) return true
+    answer.ended = true
     if (cut === undefined) res.cork(() => res.end())
     else setImmediate(() => res.close())
     return true
   }
   res.onAborted(() => {
-    gone = true
+    answer.ended = true
   })
   res.onWritable(step)
   res.cork(() => res.writeHeader('content-type', 'video/mp4'))

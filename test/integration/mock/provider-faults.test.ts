@@ -60,4 +60,16 @@ describe('faults of the mock provider', () => {
     while (mock.provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
   })
+
+  test('a client that takes nothing for a while keeps its connection', async () => {
+    const speech = JSON.stringify({ model: 'mock,chunks=400,bytes=64000', input: 'x', voice: 'alloy' })
+    const answers = [
+      await ask('mock,chunks=128000', streamed),
+      await fetch(`http://127.0.0.1:${mock.provider.port}/v1/audio/speech`, { method: 'POST', body: speech }),
+    ]
+    // Longer than the server package lets a connection stand still.
+    await new Promise((resolve) => setTimeout(resolve, 13_000))
+    const lengths = await Promise.all(answers.map(async (answer) => (await answer.arrayBuffer()).byteLength))
+    assert.ok(Math.min(...lengths) > 20_000_000, String(lengths))
+  })
 })
