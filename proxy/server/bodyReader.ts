@@ -3,7 +3,7 @@ import { checkDeadlines } from '../checkDeadlines.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import { type BodyHost, type BodyOptions, IncomingBody } from './incomingBody.ts'
 import type { ServerLimits } from './limits.ts'
-import { KEEP_OPEN_MS } from './stalledAnswers.ts'
+import { KEEP_OPEN_MS } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 

@@ -1,4 +1,4 @@
-import type { StalledAnswer, StalledAnswers } from './stalledAnswers.ts'
+import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** The send buffer of a socket by default (net.ipv4.tcp_wmem of Linux): an answer that is not larger leaves with its call. */
@@ -8,10 +8,10 @@ export const LARGE_ANSWER_BYTES = 16_384
  * A whole answer that its client may take slower than the gateway sends it. The server package closes the connections of slow
  * clients once it keeps the rest of an answer itself.
  */
-export class LargeAnswer implements StalledAnswer {
+export class LargeAnswer implements OpenAnswer {
   stalledAtMs = 0
   readonly res: HttpResponse
-  private readonly stalled: StalledAnswers
+  private readonly answers: OpenAnswers
   private readonly totalBytes: number
   private readonly onEnded: () => void
   private body: Uint8Array
@@ -20,9 +20,9 @@ export class LargeAnswer implements StalledAnswer {
    * @param body may change once `begin` has returned
    * @param onEnded called when all of it was handed to the socket
    */
-  constructor(res: HttpResponse, stalled: StalledAnswers, body: string | Uint8Array, onEnded: () => void) {
+  constructor(res: HttpResponse, answers: OpenAnswers, body: string | Uint8Array, onEnded: () => void) {
     this.res = res
-    this.stalled = stalled
+    this.answers = answers
     this.body = typeof body === 'string' ? Buffer.from(body) : body
     this.totalBytes = this.body.length
     this.onEnded = onEnded
@@ -42,13 +42,13 @@ export class LargeAnswer implements StalledAnswer {
     const fromBytes = this.res.getWriteOffset()
     this.body = Buffer.from(this.body.subarray(fromBytes))
     this.stalledAtMs = performance.now()
-    this.stalled.add(this)
+    this.answers.add(this)
     this.res.onWritable((offset) => this.resume(offset - fromBytes))
   }
 
   /** It is not waited for any more. */
   release(): void {
-    this.stalled.remove(this)
+    this.answers.remove(this)
   }
 
   private resume(offset: number): boolean {

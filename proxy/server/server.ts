@@ -8,7 +8,7 @@ import { tooLarge } from './incomingBody.ts'
 import type { ServerLimits } from './limits.ts'
 import { hintFor } from './meantPath.ts'
 import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
-import { StalledAnswers } from './stalledAnswers.ts'
+import { OpenAnswers } from './openAnswers.ts'
 import {
   type App,
   closeListener,
@@ -43,7 +43,7 @@ export class Server {
   /** Every answer ends its connection. */
   isLeaving = false
 
-  readonly stalled: StalledAnswers
+  readonly answers: OpenAnswers
   readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   readonly onEnded = (): void => {
     this.open--
@@ -65,7 +65,7 @@ export class Server {
     this.table = new RouteTable(options.routes)
     this.limits = options.limits
     this.bodies = new BodyReader(options.limits, options.onRefusal)
-    this.stalled = new StalledAnswers(options.limits.readerStallMs)
+    this.answers = new OpenAnswers(options.limits.readerStallMs)
     this.discardedMax = Math.max(this.limits.bodyBytesMax, this.limits.bodyBytesDiscardedMax)
     this.onError = options.onError
     this.onRefusal = options.onRefusal
@@ -124,7 +124,7 @@ export class Server {
     this.close()
     this.app?.close()
     this.bodies.stop()
-    this.stalled.stop()
+    this.answers.stop()
   }
 
   private handle(res: HttpResponse, req: HttpRequest): void {

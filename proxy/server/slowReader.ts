@@ -1,4 +1,4 @@
-import type { StalledAnswer, StalledAnswers } from './stalledAnswers.ts'
+import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Of a large end of a stream so many bytes are sent by themselves, one at a time while bytes before them have not left. */
@@ -20,19 +20,19 @@ const nothing = (): void => undefined
  * The client of a stream, which may take bytes slower than they come. The server package says only of a write whether it keeps
  * some of the bytes, so that those that come while it does are kept here, and are written piece by piece.
  */
-export class SlowReader implements StalledAnswer {
+export class SlowReader implements OpenAnswer {
   stalledAtMs = 0
   readonly res: HttpResponse
-  private readonly stalled: StalledAnswers
+  private readonly answers: OpenAnswers
   private readonly writer: StreamWriter
   private readonly pieces: Buffer[] = []
   private last: Buffer | undefined
 
-  constructor(res: HttpResponse, stalled: StalledAnswers, writer: StreamWriter) {
+  constructor(res: HttpResponse, answers: OpenAnswers, writer: StreamWriter) {
     this.res = res
-    this.stalled = stalled
+    this.answers = answers
     this.writer = writer
-    stalled.add(this)
+    answers.add(this)
     res.onWritable(() => {
       this.resume()
       return true
@@ -70,7 +70,7 @@ export class SlowReader implements StalledAnswer {
   /** It is not waited for any more. */
   release(): void {
     this.stalledAtMs = 0
-    this.stalled.remove(this)
+    this.answers.remove(this)
   }
 
   private resume(): void {

@@ -16,7 +16,7 @@ import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from '.
 import type { ParsedHead } from './head.ts'
 import { LARGE_ANSWER_BYTES, LargeAnswer } from './largeAnswer.ts'
 import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
-import type { StalledAnswers } from './stalledAnswers.ts'
+import type { OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
@@ -27,7 +27,7 @@ const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 export interface ExchangeHost {
   /** Connections end with their next answer. */
   readonly isLeaving: boolean
-  readonly stalled: StalledAnswers
+  readonly answers: OpenAnswers
   /** Called with every error that a client is answered. */
   readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   /** Called once for every exchange, when its answer has ended or its client has disconnected. */
@@ -108,7 +108,7 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   setDrainListener(listener: DrainListener | null): void {
     this.drainListener = listener
-    if (listener !== null && !isClosed(this.phase)) this.slow ??= new SlowReader(this.res, this.host.stalled, this)
+    if (listener !== null && !isClosed(this.phase)) this.slow ??= new SlowReader(this.res, this.host.answers, this)
   }
 
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
@@ -152,7 +152,7 @@ export class UwsExchange implements Exchange, StreamWriter {
     if (isClosed(this.phase) || this.slow?.isEnding === true) return true
     if (this.slow?.keep(bytes) === true) return false
     if (this.send(bytes)) return true
-    this.slow ??= new SlowReader(this.res, this.host.stalled, this)
+    this.slow ??= new SlowReader(this.res, this.host.answers, this)
     this.slow.stall()
     return false
   }
@@ -254,7 +254,7 @@ export class UwsExchange implements Exchange, StreamWriter {
   private sendLarge(body: string | Uint8Array, writeHead: () => void): void {
     this.enter('ending')
     this.slow?.release()
-    this.large = new LargeAnswer(this.res, this.host.stalled, body, () => {
+    this.large = new LargeAnswer(this.res, this.host.answers, body, () => {
       this.enter('ended')
       this.endRequest()
     })
@@ -297,6 +297,7 @@ export class UwsExchange implements Exchange, StreamWriter {
     const wasOpen = this.phase !== 'ended'
     this.enter(this.begun ? 'gone' : 'left')
     if (wasOpen) this.endRequest()
+    else this.slow?.release()
     this.goneListener?.onGone()
   }
 

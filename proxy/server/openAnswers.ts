@@ -8,16 +8,16 @@ import type { HttpResponse } from './uws.ts'
 export const KEEP_OPEN_MS = 4_000
 
 /** An answer that its client may take slower than it comes. */
-export interface StalledAnswer {
+export interface OpenAnswer {
   /** Since when its client takes nothing, of `performance.now()`; 0 while it does. */
   readonly stalledAtMs: number
   readonly res: HttpResponse
 }
 
-/** Keeps the connections of clients that read slowly, each up to a limit. */
-export class StalledAnswers {
+/** The streams and large answers that are under way: keeps the connections of clients that read slowly, each up to a limit. */
+export class OpenAnswers {
   private readonly stallMs: number
-  private readonly open = new Set<StalledAnswer>()
+  private readonly open = new Set<OpenAnswer>()
   private timer: NodeJS.Timeout | undefined
 
   /** @param stallMs how long a client may take nothing */
@@ -25,12 +25,12 @@ export class StalledAnswers {
     this.stallMs = stallMs
   }
 
-  add(answer: StalledAnswer): void {
+  add(answer: OpenAnswer): void {
     this.open.add(answer)
     this.timer ??= checkDeadlines(Math.min(KEEP_OPEN_MS, this.stallMs), (nowMs) => this.check(nowMs)).unref()
   }
 
-  remove(answer: StalledAnswer): void {
+  remove(answer: OpenAnswer): void {
     this.open.delete(answer)
   }
 
@@ -41,7 +41,7 @@ export class StalledAnswers {
 
   private check(nowMs: number): void {
     if (this.open.size === 0) this.stop()
-    for (const { res, stalledAtMs } of [...this.open]) {
+    for (const { res, stalledAtMs } of this.open) {
       if (stalledAtMs > 0 && nowMs - stalledAtMs >= this.stallMs) {
         res.close()
       } else {
