@@ -7,8 +7,8 @@ import { type ParsedHead, parseHead } from './head.ts'
 import { tooLarge } from './incomingBody.ts'
 import type { ServerLimits } from './limits.ts'
 import { hintFor } from './meantPath.ts'
-import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
 import { OpenAnswers } from './openAnswers.ts'
+import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
 import {
   type App,
   closeListener,

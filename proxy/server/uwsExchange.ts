@@ -15,8 +15,8 @@ import {
 import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from './exchangePhase.ts'
 import type { ParsedHead } from './head.ts'
 import { LARGE_ANSWER_BYTES, LargeAnswer } from './largeAnswer.ts'
-import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
 import type { OpenAnswers } from './openAnswers.ts'
+import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
