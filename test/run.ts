@@ -16,7 +16,7 @@ const FOLDERS = ['unit', 'integration', 'clients', 'wires']
 const LONG_FOLDERS = ['faults', 'long']
 // Tests wait for processes to start and for times to pass, so two cores have work for four of them.
 const FILES_AT_ONCE = 4
-const TEST_TIMEOUT_MS = 600_000
+const TEST_TIMEOUT_MS = 1_200_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
 

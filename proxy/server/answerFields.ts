@@ -36,6 +36,15 @@ export function headValue(
   return fields
 }
 
+/**
+ * The content type of an answer without its body, with the body's length as a field of the gateway's own: the server package waits
+ * for the body whose length it states itself, and serves no other request before.
+ * @param length zero for an answer whose body has not been made
+ */
+export function bodilessType(contentType: string, length: number): string {
+  return length === 0 ? contentType : `${contentType}\r\ncontent-length: ${length}`
+}
+
 function fieldsOf(headers: HeaderList): string {
   let fields = ''
   for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`

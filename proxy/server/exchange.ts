@@ -129,7 +129,7 @@ export interface Exchange {
   /** Begins a stream with status 200, an event stream unless another content type is named. */
   beginStream(headers?: HeaderList, contentType?: string): void
   /**
-   * Sends bytes of a stream in one piece; they are copied before the call returns.
+   * Sends bytes of a stream; they are copied before the call returns.
    * @returns false when the client reads too slowly: send nothing more until onDrain
    */
   write(bytes: Uint8Array): boolean

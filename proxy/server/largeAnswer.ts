@@ -1,8 +1,16 @@
 import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** The send buffer of a socket by default (net.ipv4.tcp_wmem of Linux): an answer that is not larger leaves with its call. */
-export const LARGE_ANSWER_BYTES = 16_384
+/**
+ * Bytes of a body that one cork takes with the head. The server package collects 16 KiB in a cork, and writes them with one call.
+ * Of a larger write it loses all when the socket takes nothing of what is collected before it.
+ */
+export const CORKED_BYTES_MAX = 12_288
+
+/** A cork may not take it with its head. A character of a text takes up to three bytes. */
+export function isLarge(body: string | Uint8Array): boolean {
+  return body.length > (typeof body === 'string' ? CORKED_BYTES_MAX / 3 : CORKED_BYTES_MAX)
+}
 
 /**
  * A whole answer that its client may take slower than the gateway sends it. The server package closes the connections of slow

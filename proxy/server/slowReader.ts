@@ -1,7 +1,7 @@
 import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** Of a large end of a stream so many bytes are sent by themselves, one at a time while bytes before them have not left. */
+/** So many bytes of a long end of a stream are sent by themselves, one at a time while bytes before them have not left. */
 export const HELD_BACK_BYTES = 64
 
 /** The functions of its exchange that the client of a stream uses. */

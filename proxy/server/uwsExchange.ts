@@ -1,7 +1,7 @@
 import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
 import type { RefusalFigures } from '../../contract/errors/figures.ts'
 import type { RequestTrace } from '../traces/requestTrace.ts'
-import { errorHeaders, headValue, statusLine } from './answerFields.ts'
+import { bodilessType, errorHeaders, headValue, statusLine } from './answerFields.ts'
 import {
   type AnswerDecorator,
   type BodyLease,
@@ -14,7 +14,7 @@ import {
 } from './exchange.ts'
 import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from './exchangePhase.ts'
 import type { ParsedHead } from './head.ts'
-import { LARGE_ANSWER_BYTES, LargeAnswer } from './largeAnswer.ts'
+import { CORKED_BYTES_MAX, isLarge, LargeAnswer } from './largeAnswer.ts'
 import type { OpenAnswers } from './openAnswers.ts'
 import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
 import type { HttpResponse } from './uws.ts'
@@ -150,6 +150,7 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   write(bytes: Uint8Array): boolean {
     if (isClosed(this.phase) || this.slow?.isEnding === true) return true
+    if (bytes.length > CORKED_BYTES_MAX) return this.writeLong(bytes)
     if (this.slow?.keep(bytes) === true) return false
     if (this.send(bytes)) return true
     this.slow ??= new SlowReader(this.res, this.host.answers, this)
@@ -159,9 +160,9 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   end(bytes: Uint8Array): void {
     if (isClosed(this.phase)) return
-    const heldBack = bytes.length > LARGE_ANSWER_BYTES ? bytes.length - HELD_BACK_BYTES : 0
-    if (heldBack > 0) this.write(bytes.subarray(0, heldBack))
-    const last = bytes.subarray(heldBack)
+    const fromBytes = bytes.length > CORKED_BYTES_MAX ? bytes.length - HELD_BACK_BYTES : 0
+    if (fromBytes > 0) this.write(bytes.subarray(0, fromBytes))
+    const last = bytes.subarray(fromBytes)
     if (this.slow?.keepLast(last) !== true) this.sendLast(last)
   }
 
@@ -200,8 +201,15 @@ export class UwsExchange implements Exchange, StreamWriter {
     })
   }
 
-  // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
-  // overflow its buffer.
+  private writeLong(bytes: Uint8Array): boolean {
+    let isTaken = true
+    for (let from = 0; from < bytes.length; from += CORKED_BYTES_MAX) {
+      isTaken = this.write(bytes.subarray(from, from + CORKED_BYTES_MAX))
+    }
+    return isTaken
+  }
+
+  /** The head travels with the first bytes. */
   private writeStreamHead(asksToClose: boolean): void {
     // The client closes the connection then.
     const head = asksToClose ? `${this.streamHead}\r\nconnection: close` : this.streamHead
@@ -216,39 +224,25 @@ export class UwsExchange implements Exchange, StreamWriter {
     close: boolean,
   ): void {
     if (isClosed(this.phase)) return
-    const isLast = close || this.closes || this.host.isLeaving
+    const isClosing = close || this.closes
+    const isLast = isClosing || this.host.isLeaving
     const bodiless = this.head.method === 'HEAD' || status === NOT_MODIFIED
-    if (!isLast && !bodiless && body.length > LARGE_ANSWER_BYTES) {
-      this.sendLarge(body, () => this.writeHead(statusLine(status), contentType, headers, false))
+    if (!isClosing && !bodiless && isLarge(body)) {
+      // The client closes the connection then.
+      const type = isLast ? `${contentType}\r\nconnection: close` : contentType
+      this.sendLarge(body, () => this.writeHead(statusLine(status), type, headers, isLast))
       return
     }
     this.enter('ended')
     const own = this.kept(body)
+    const length = bodiless ? Buffer.byteLength(own) : 0
+    const type = bodiless && !isLast ? bodilessType(contentType, length) : contentType
     this.endWith(() => {
-      if (bodiless) {
-        this.endBodiless(status, contentType, headers, Buffer.byteLength(own), isLast)
-      } else {
-        this.writeHead(statusLine(status), contentType, headers, isLast)
-        this.res.end(own, isLast)
-      }
+      this.writeHead(statusLine(status), type, headers, isLast)
+      if (!bodiless) this.res.end(own, isLast)
+      else if (isLast) this.res.endWithoutBody(length, true)
+      else this.res.endWithoutBody()
     })
-  }
-
-  /**
-   * The server package waits for the body whose length it states, and serves no other request before. A length of zero is of
-   * an answer whose body has not been made.
-   */
-  private endBodiless(
-    status: number,
-    contentType: string,
-    headers: HeaderList | undefined,
-    length: number,
-    isLast: boolean,
-  ): void {
-    const stated = isLast || length === 0 ? contentType : `${contentType}\r\ncontent-length: ${length}`
-    this.writeHead(statusLine(status), stated, headers, isLast)
-    if (isLast) this.res.endWithoutBody(length, true)
-    else this.res.endWithoutBody()
   }
 
   private sendLarge(body: string | Uint8Array, writeHead: () => void): void {
