@@ -2,6 +2,7 @@ import type { Exchange } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
 import { keepOpen } from './keepOpen.ts'
 import type { Timed, TimerWheel } from './wheel.ts'
+import { writeSlices } from './writeSlices.ts'
 
 /** An answer in pieces, and what is billed for it. */
 export interface Pieces {
@@ -44,20 +45,16 @@ export class PieceStream implements Timed {
   }
 
   fire(): void {
-    if (this.exchange.ended) return
-    this.exchange.res.cork(() => this.advance())
-  }
-
-  private advance(): void {
     const { exchange, pieces } = this
+    if (exchange.ended) return
     if (!this.started) {
       this.started = true
-      exchange.res.writeHeader('content-type', pieces.contentType)
+      exchange.res.cork(() => exchange.res.writeHeader('content-type', pieces.contentType))
       exchange.billed(pieces.billed(0), null)
     }
     if (this.sent >= this.stopAt) return this.finish()
     const piece = pieces.piece(this.sent)
-    const ready = exchange.res.write(piece)
+    const ready = writeSlices(exchange.res, piece)
     this.sent++
     this.bytes += piece.length
     exchange.sent(200, this.sent, this.bytes, null)

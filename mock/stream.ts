@@ -9,6 +9,7 @@ import type { ChatBody } from './request.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 import type { Timed, TimerWheel } from './wheel.ts'
+import { writeSlices } from './writeSlices.ts'
 
 /**
  * A cork holds 16 KiB. Under backpressure the HTTP server drops the write that overflows a cork which is not empty: a write
@@ -198,7 +199,7 @@ export class Stream implements Timed {
   private end(outcome: 'complete' | 'error', bytes: Buffer, usage: ReportedUsage | null): void {
     if (!this.fits(bytes.length)) return
     this.note(usage)
-    if (this.behaviour.integers.split === undefined) return this.exchange.end(outcome, bytes)
+    if (this.behaviour.integers.split === undefined && !this.single) return this.exchange.end(outcome, bytes)
     this.write(bytes)
     this.exchange.end(outcome, '')
   }
@@ -214,11 +215,6 @@ export class Stream implements Timed {
 
   private writePiece(bytes: Buffer): boolean {
     const { res } = this.exchange
-    if (!this.single) return res.write(bytes)
-    let ready = true
-    res.cork(() => {
-      ready = res.write(bytes)
-    })
-    return ready
+    return this.single ? writeSlices(res, bytes) : res.write(bytes)
   }
 }

@@ -6,6 +6,7 @@ import { keepOpen } from './keepOpen.ts'
 import type { ServedLog } from './log.ts'
 import { readBody, readHead } from './request.ts'
 import type { TimerWheel } from './wheel.ts'
+import { writeSlices } from './writeSlices.ts'
 
 const JOBS_MAX = 100_000
 const CLIP_BYTES = 65_536
@@ -214,11 +215,7 @@ function sendClip(res: HttpResponse, job: Job): void {
       const piece = clipPiece(sent, Math.min(PIECE_BYTES, stopAt - sent))
       sent += piece.length
       job.clip_bytes_sent += piece.length
-      let fits = true
-      res.cork(() => {
-        fits = res.write(piece)
-      })
-      if (!fits) {
+      if (!writeSlices(res, piece)) {
         keepOpen(answer)
         return false
       }
