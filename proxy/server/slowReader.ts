@@ -1,9 +1,6 @@
 import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** So many bytes of a long end of a stream are sent by themselves, one at a time while bytes before them have not left. */
-export const HELD_BACK_BYTES = 64
-
 /** The functions of its exchange that the client of a stream uses. */
 export interface StreamWriter {
   /** @returns false when the server package keeps some of the bytes */

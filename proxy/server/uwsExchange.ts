@@ -16,7 +16,7 @@ import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from '.
 import type { ParsedHead } from './head.ts'
 import { CORKED_BYTES_MAX, isLarge, LargeAnswer } from './largeAnswer.ts'
 import type { OpenAnswers } from './openAnswers.ts'
-import { HELD_BACK_BYTES, SlowReader, type StreamWriter } from './slowReader.ts'
+import { SlowReader, type StreamWriter } from './slowReader.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
@@ -150,7 +150,7 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   write(bytes: Uint8Array): boolean {
     if (isClosed(this.phase) || this.slow?.isEnding === true) return true
-    if (bytes.length > CORKED_BYTES_MAX) return this.writeLong(bytes)
+    if (bytes.length > CORKED_BYTES_MAX && this.phase === 'streaming') return this.writeLong(bytes)
     if (this.slow?.keep(bytes) === true) return false
     if (this.send(bytes)) return true
     this.slow ??= new SlowReader(this.res, this.host.answers, this)
@@ -160,7 +160,11 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   end(bytes: Uint8Array): void {
     if (isClosed(this.phase)) return
-    const fromBytes = bytes.length > CORKED_BYTES_MAX ? bytes.length - HELD_BACK_BYTES : 0
+    if (this.phase === 'begun' && isLarge(bytes) && !this.closes) {
+      this.sendLarge(bytes, () => this.writeStreamHead(this.host.isLeaving))
+      return
+    }
+    const fromBytes = Math.max(0, bytes.length - CORKED_BYTES_MAX)
     if (fromBytes > 0) this.write(bytes.subarray(0, fromBytes))
     const last = bytes.subarray(fromBytes)
     if (this.slow?.keepLast(last) !== true) this.sendLast(last)

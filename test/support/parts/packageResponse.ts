@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../../../proxy/server/uws.ts'
 
 const CORK_BYTES = 16_384
-/** A socket is reported as ready when a third of its buffer is free. */
+/** A socket is reported as ready when a third of its buffer is free, and is so at the beginning of an answer. */
 const READY_BYTES = 5_461
 
 /**
@@ -21,7 +21,7 @@ export class PackageResponse {
   private sized = false
   private offset = 0
   private polls = false
-  private isReady = false
+  private isReady = true
   private writable: ((offset: number) => boolean) | undefined
   private readonly rooms: readonly number[]
   private sends = 0
