@@ -2,11 +2,11 @@ import type { OpenAnswer, OpenAnswers } from './openAnswers.ts'
 import type { HttpResponse } from './uws.ts'
 
 /**
- * Bytes that one cork takes as a chunk. The server package collects 16 KiB in a cork, and writes them with one call. Of a larger
+ * Bytes that one cork takes as one or two chunks. The server package collects 16 KiB in a cork, and writes them with one call. Of a larger
  * write it loses all when the socket takes nothing of what is collected before it, as one does that has bytes on their way; a
  * socket without any takes a head.
  */
-export const CORKED_BYTES_MAX = 16_352
+export const CORKED_BYTES_MAX = 16_320
 
 /** Its client may not take it with the head. A character of a text takes up to three bytes. */
 export function isLarge(body: string | Uint8Array): boolean {

@@ -7,7 +7,7 @@ export interface StreamWriter {
   send(bytes: Uint8Array): boolean
   /** The client can take bytes again. */
   drained(): void
-  /** The client has taken all that was written, so that the stream can end with these bytes. */
+  /** The client can take the end of the stream. */
   sendLast(last: Uint8Array): void
 }
 
@@ -70,34 +70,36 @@ export class SlowReader implements OpenAnswer {
     this.answers.remove(this)
   }
 
-  private resume(): void {
+  /**
+   * Ends the stream when all before its end has left, which the first byte of the end shows; else the rest of it is kept.
+   * @param bytes at least two
+   */
+  endOrKeep(bytes: Uint8Array): boolean {
     let isTaken = false
-    for (let piece = this.next(isTaken); piece !== undefined; piece = this.next(isTaken)) {
-      isTaken = this.writer.send(piece)
-      if (!isTaken) {
-        this.stall()
-        return
-      }
+    this.res.cork(() => {
+      isTaken = this.res.write(bytes.subarray(0, 1))
+      if (isTaken) this.res.end(bytes.subarray(1))
+    })
+    if (isTaken) return true
+    this.stall()
+    return !this.keepLast(bytes.subarray(1))
+  }
+
+  private resume(): void {
+    for (let piece = this.pieces.shift(); piece !== undefined; piece = this.pieces.shift()) {
+      if (this.writer.send(piece)) continue
+      this.stall()
+      return
     }
     this.stalledAtMs = 0
-    if (this.last !== undefined) {
-      this.writer.sendLast(this.last)
+    const { last } = this
+    this.last = undefined
+    if (last !== undefined) {
+      this.writer.sendLast(last)
       return
     }
     // The end of a cork writes what the server package kept of a write, which it otherwise does at the next write only.
     this.res.cork(nothing)
     this.writer.drained()
-  }
-
-  /**
-   * @param isTaken all that was written before has left
-   * @returns what is to be written before the stream ends: of its end one byte, which shows whether all before it has left
-   */
-  private next(isTaken: boolean): Buffer | undefined {
-    const piece = this.pieces.shift()
-    if (piece !== undefined || this.last === undefined || isTaken || this.last.length < 2) return piece
-    const first = this.last.subarray(0, 1)
-    this.last = this.last.subarray(1)
-    return first
   }
 }

@@ -150,9 +150,12 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   write(bytes: Uint8Array): boolean {
     if (isClosed(this.phase) || this.slow?.isEnding === true) return true
-    if (bytes.length > CORKED_BYTES_MAX && this.phase === 'streaming') return this.writeLong(bytes)
-    if (this.slow?.keep(bytes) === true) return false
-    if (this.send(bytes)) return true
+    let rest = bytes
+    for (; rest.length > CORKED_BYTES_MAX && this.phase === 'streaming'; rest = rest.subarray(CORKED_BYTES_MAX)) {
+      this.write(rest.subarray(0, CORKED_BYTES_MAX))
+    }
+    if (this.slow?.keep(rest) === true) return false
+    if (this.send(rest)) return true
     this.slow ??= new SlowReader(this.res, this.host.answers, this)
     this.slow.stall()
     return false
@@ -196,6 +199,12 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   sendLast(bytes: Uint8Array): void {
     const headDue = this.phase === 'begun'
+    if (this.slow !== undefined && !headDue && !this.closes && bytes.length > 1) {
+      if (!this.slow.endOrKeep(bytes)) return
+      this.enter('ended')
+      this.endRequest()
+      return
+    }
     const last = this.kept(bytes)
     this.enter('ended')
     this.endWith(() => {
@@ -203,14 +212,6 @@ export class UwsExchange implements Exchange, StreamWriter {
       // Of a stream that has begun, the server package would write the header that it closes with into the body.
       this.res.end(last, headDue && this.closes)
     })
-  }
-
-  private writeLong(bytes: Uint8Array): boolean {
-    let isTaken = true
-    for (let from = 0; from < bytes.length; from += CORKED_BYTES_MAX) {
-      isTaken = this.write(bytes.subarray(from, from + CORKED_BYTES_MAX))
-    }
-    return isTaken
   }
 
   /** The head travels with the first bytes. */

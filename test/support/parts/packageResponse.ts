@@ -14,6 +14,8 @@ export class PackageResponse {
   readonly arrived: Buffer[] = []
   /** No function may be called any more. */
   ended = false
+  /** Bytes that the package kept when the answer ended, and would lose with the connection of a slow client. */
+  keptAtEnd = 0
   private kept = Buffer.alloc(0)
   private collected: Buffer[] = []
   private corked = false
@@ -64,6 +66,7 @@ export class PackageResponse {
 
   end(body: string | Uint8Array): void {
     const bytes = Buffer.from(body)
+    this.keptAtEnd = this.kept.length
     if (!this.chunked) this.put(Buffer.from('\r\n'), false)
     if (this.chunked && bytes.length > 0) this.write(bytes)
     this.put(this.chunked ? Buffer.from('0\r\n\r\n') : bytes, false)
