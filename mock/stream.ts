@@ -9,13 +9,8 @@ import type { ChatBody } from './request.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 import type { Timed, TimerWheel } from './wheel.ts'
-import { writeSlices } from './writeSlices.ts'
+import { CORK_BYTES, writeSlices } from './writeSlices.ts'
 
-/**
- * A cork holds 16 KiB. Under backpressure the HTTP server drops the write that overflows a cork which is not empty: a write
- * that does not fit is put into the next cork, and a larger write gets its own cork.
- */
-const CORK_BYTES = 15_000
 const HEAD_BYTES = 500
 const WRITE_OVERHEAD_BYTES = 16
 /** Corks of an unpaced stream before other streams get a turn. */

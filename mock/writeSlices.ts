@@ -1,7 +1,10 @@
 import type { HttpResponse } from 'uWebSockets.js'
 
-/** Of a write that does not fit the buffer of its cork, the server package loses bytes when the socket is full. */
-const SLICE_BYTES_MAX = 12_288
+/**
+ * Bytes that one cork takes. The server package collects 16 KiB in it, and of a write that does not fit as well it loses bytes when the
+ * socket is full: such a write is put into the next cork, and a larger one into several.
+ */
+export const CORK_BYTES = 15_000
 
 /**
  * Writes any number of bytes, in corks of their own.
@@ -9,9 +12,9 @@ const SLICE_BYTES_MAX = 12_288
  */
 export function writeSlices(res: HttpResponse, bytes: Buffer): boolean {
   let ready = true
-  for (let from = 0; from < bytes.length; from += SLICE_BYTES_MAX) {
+  for (let from = 0; from < bytes.length; from += CORK_BYTES) {
     res.cork(() => {
-      ready = res.write(bytes.subarray(from, from + SLICE_BYTES_MAX))
+      ready = res.write(bytes.subarray(from, from + CORK_BYTES))
     })
   }
   return ready

@@ -36,6 +36,11 @@ export function headValue(
   return fields
 }
 
+/** The content type of the last answer of a connection that the client is to close. */
+export function closingType(contentType: string): string {
+  return `${contentType}\r\nconnection: close`
+}
+
 /**
  * The content type of an answer without its body, with the body's length as a field of the gateway's own: the server package waits
  * for the body whose length it states itself, and serves no other request before.

@@ -73,6 +73,7 @@ export class SlowReader implements OpenAnswer {
   /**
    * Ends the stream when all before its end has left, which the first byte of the end shows; else the rest of it is kept.
    * @param bytes at least two
+   * @returns whether it has ended
    */
   endOrKeep(bytes: Uint8Array): boolean {
     let isTaken = false
@@ -82,7 +83,8 @@ export class SlowReader implements OpenAnswer {
     })
     if (isTaken) return true
     this.stall()
-    return !this.keepLast(bytes.subarray(1))
+    this.keepLast(bytes.subarray(1))
+    return false
   }
 
   private resume(): void {

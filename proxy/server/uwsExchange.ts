@@ -1,7 +1,7 @@
 import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
 import type { RefusalFigures } from '../../contract/errors/figures.ts'
 import type { RequestTrace } from '../traces/requestTrace.ts'
-import { bodilessType, errorHeaders, headValue, statusLine } from './answerFields.ts'
+import { bodilessType, closingType, errorHeaders, headValue, statusLine } from './answerFields.ts'
 import {
   type AnswerDecorator,
   type BodyLease,
@@ -216,8 +216,7 @@ export class UwsExchange implements Exchange, StreamWriter {
 
   /** The head travels with the first bytes. */
   private writeStreamHead(asksToClose: boolean): void {
-    // The client closes the connection then.
-    const head = asksToClose ? `${this.streamHead}\r\nconnection: close` : this.streamHead
+    const head = asksToClose ? closingType(this.streamHead) : this.streamHead
     this.writeHead(OK, head, this.streamHeaders, asksToClose || this.closes)
   }
 
@@ -233,8 +232,7 @@ export class UwsExchange implements Exchange, StreamWriter {
     const isLast = isClosing || this.host.isLeaving
     const bodiless = this.head.method === 'HEAD' || status === NOT_MODIFIED
     if (!isClosing && !bodiless && isLarge(body)) {
-      // The client closes the connection then.
-      const type = isLast ? `${contentType}\r\nconnection: close` : contentType
+      const type = isLast ? closingType(contentType) : contentType
       this.sendLarge(body, () => this.writeHead(statusLine(status), type, headers, isLast))
       return
     }
@@ -296,6 +294,7 @@ export class UwsExchange implements Exchange, StreamWriter {
     const wasOpen = this.phase !== 'ended'
     this.enter(this.begun ? 'gone' : 'left')
     if (wasOpen) this.endRequest()
+    // One that ends in a later turn is among the open answers until then.
     else this.slow?.release()
     this.goneListener?.onGone()
   }

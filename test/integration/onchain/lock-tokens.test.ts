@@ -50,9 +50,9 @@ before(async () => {
 afterEach(() => paid.mended())
 after(() => paid.stop())
 
-/** An account that has bought tokens of a series. */
 const newBuyer = (): Promise<Holder> => newHolder(paid, '100', NOTHING)
 
+/** An account that has bought tokens of a series. */
 async function buyer(tokens: string, of = series, by?: Holder): Promise<Holder> {
   const holder = by ?? (await newBuyer())
   const body = { series: of, side: 'buy', type: 'market', tokens }

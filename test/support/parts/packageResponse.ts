@@ -6,7 +6,7 @@ const READY_BYTES = 5_461
 
 /**
  * An answer as the HTTP server package sends it over a socket that takes what it has room for. As the package does, it loses
- * bytes that do not fit the buffer of a cork when the socket takes nothing of what is in that buffer and writes what it keeps at
+ * bytes that do not fit the buffer of a cork when the socket takes nothing of what is in that buffer, and writes what it keeps at
  * the next write or end of a cork only.
  */
 export class PackageResponse {
